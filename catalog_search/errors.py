@@ -1,0 +1,90 @@
+"""Every error of the package, and what each one means.
+
+    CatalogSearchError          the base: `except CatalogSearchError` catches all that is foreseen
+    ├── SettingsError           the settings file (catalog.yaml) is wrong; fix it
+    ├── SourceError             the catalogue's file is not what it says; fix the file or the settings
+    ├── VocabularyError         a vocabulary or a language pack is malformed; fix the YAML
+    ├── DatabaseError           the .db is missing, damaged, of another format, or could not be written
+    ├── QueryError              a search was asked for in a way it has not (an unknown facet, a bad limit)
+    └── DocumentNotFound        no document has that id
+
+`str(error)` is one message: where, what is wrong, what to do. The place is also kept in fields.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class CatalogSearchError(Exception):
+    """What is wrong, where, and what to do.
+
+    Args:
+        message: what is wrong and what to do, one sentence or two.
+        path: the file it is about, as the caller named it.
+        line: its line, counted from 1 as an editor does.
+        key: the key, column or id in question.
+
+    >>> str(SourceError("the row has no id", path="a.csv", line=3))
+    'a.csv, line 3: the row has no id'
+    """
+
+    def __init__(
+        self, message: str, *, path: object = None, line: int | None = None, key: str | None = None
+    ) -> None:
+        self.message = message
+        self.path = None if path is None else str(path)
+        self.line = line
+        self.key = key
+        place = ", ".join(
+            part for part in (self.path, None if line is None else f"line {line}", key and f"key {key}") if part
+        )
+        super().__init__(f"{place}: {message}" if place else message)
+
+
+class SettingsError(CatalogSearchError):
+    """The settings of a catalogue are wrong: an unknown key, a missing one, a value of another kind."""
+
+
+class SourceError(CatalogSearchError):
+    """A catalogue's file is missing, of another encoding or shape, or holds rows that cannot be documents."""
+
+
+class VocabularyError(CatalogSearchError):
+    """A vocabulary or a language pack is malformed."""
+
+
+class DatabaseError(CatalogSearchError):
+    """A .db is missing, damaged, of another format version, or could not be written."""
+
+
+class QueryError(CatalogSearchError):
+    """A search has an argument that the catalogue does not know: a facet, a limit, a dialect."""
+
+
+class DocumentNotFound(CatalogSearchError, LookupError):
+    """No document has that id; `nearest` holds the nearest ids that exist."""
+
+    def __init__(self, message: str, *, id: str, nearest: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.id = id
+        self.nearest = nearest
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return `; did you mean "…"?` for the known word most like `word`, or the list of the known ones.
+
+    >>> nearest("titel", ["id", "title"])
+    ' Did you mean "title"?'
+    >>> nearest("xyz", ["id", "title"])
+    ' Known: id, title.'
+    """
+    known = list(known)
+    close = get_close_matches(word, known, n=1, cutoff=0.6)
+    if close:
+        return f' Did you mean "{close[0]}"?'
+    return f" Known: {', '.join(known)}." if known else ""

@@ -1,0 +1,1 @@
+"""The SQL, one statement a file, as data: installed as `catalog_search.sql`."""

@@ -1,0 +1,1 @@
+"""Vocabularies and language packs, as data: installed as `catalog_search.vocab`."""
