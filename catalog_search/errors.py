@@ -41,7 +41,9 @@ class CatalogSearchError(Exception):
         self.line = line
         self.key = key
         place = ", ".join(
-            part for part in (self.path, None if line is None else f"line {line}", key and f"key {key}") if part
+            part
+            for part in (self.path, None if line is None else f"line {line}", key and f"key {key}")
+            if part
         )
         super().__init__(f"{place}: {message}" if place else message)
 

@@ -6,6 +6,7 @@ keep a meaning of their own where a reader asks for it: see `is_null` and `as_bo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,9 @@ def read(path: str | Path, error: type[CatalogSearchError]) -> Mapping:
     except UnicodeDecodeError as problem:
         line = problem.object.count(b"\n", 0, problem.start) + 1
         raise error(
-            f"byte 0x{problem.object[problem.start]:02x} is not UTF-8; save the file as UTF-8", path=path, line=line
+            f"byte 0x{problem.object[problem.start]:02x} is not UTF-8; save the file as UTF-8",
+            path=path,
+            line=line,
         ) from None
     return parse(text, error, path=path)
 
@@ -70,7 +73,8 @@ def parse(text: str, error: type[CatalogSearchError], path: object = None) -> Ma
         raise error("not readable: it is nested too deeply", path=path) from None
     if node is None:
         raise error("the file is empty", path=path)
-    value = _construct(node, error, path, 0)
+    # a file without aliases has fewer values than this; with them a few lines can mean millions
+    value = _construct(node, error, path, 0, iter(range(2 * len(text) + 10)))
     if not isinstance(value, Mapping):
         raise error("the top level must be a mapping (key: value)", path=path, line=1)
     return value
@@ -86,13 +90,17 @@ def as_bool(value: object) -> bool | None:
     return {"true": True, "false": False}.get(str(value).strip().lower())
 
 
-def _construct(node: yaml.Node, error: type[CatalogSearchError], path: object, depth: int) -> Any:
+def _construct(
+    node: yaml.Node, error: type[CatalogSearchError], path: object, depth: int, budget: Iterator[int]
+) -> Any:
     if depth > 50:
         raise error("nested too deeply", path=path, line=node.start_mark.line + 1)
+    if next(budget, None) is None:
+        raise error("aliases (*name) repeat too much of the file; write the values out", path=path)
     if isinstance(node, yaml.ScalarNode):
         return None if node.tag == "tag:yaml.org,2002:null" else node.value
     if isinstance(node, yaml.SequenceNode):
-        items = Sequence(_construct(item, error, path, depth + 1) for item in node.value)
+        items = Sequence(_construct(item, error, path, depth + 1, budget) for item in node.value)
         items.line = node.start_mark.line + 1
         items.lines = [item.start_mark.line + 1 for item in node.value]
         return items
@@ -106,6 +114,6 @@ def _construct(node: yaml.Node, error: type[CatalogSearchError], path: object, d
         key = str(key_node.value)
         if key in mapping:
             raise error("the key is given twice", path=path, line=line, key=key)
-        mapping[key] = _construct(value_node, error, path, depth + 1)
+        mapping[key] = _construct(value_node, error, path, depth + 1, budget)
         mapping.lines[key] = line
     return mapping

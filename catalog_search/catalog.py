@@ -1,0 +1,447 @@
+"""A catalogue: a question → a SearchResult, an id → a Document.
+
+    with Catalog.open("oecd.db") as catalog:
+        answer = catalog.search("labor force")
+        for result in answer.results:
+            print(result.id, result.title, result.url)
+        document = catalog.fetch(answer.results[0].id)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any
+
+from catalog_search.database import Database
+from catalog_search.document import Document
+from catalog_search.errors import DocumentNotFound, QueryError, nearest
+from catalog_search.expansion import (
+    SPELLING,
+    Asked,
+    Expansion,
+    Source,
+    cut_notes,
+    expand,
+    listing,
+    translations,
+)
+from catalog_search.language import Language, Rule
+from catalog_search.query import Query, compile_statement, match_string
+from catalog_search.ranking import COUNTED, Planner, Row, Strict, Where
+from catalog_search.relaxing import KEPT, Candidate, Relaxed
+from catalog_search.result import Match, Result, SearchResult, Term, matched_in
+from catalog_search.text import Folding, fold
+from catalog_search.text import cut as cut_question
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+LONGEST_PAGE = 1_000
+SUGGESTIONS = 5
+SUGGESTED_LEAST = 0.35
+"""The least likeness of a word that is suggested: below, it shares but an ending."""
+
+
+class Catalog:
+    """A catalogue's database, open for reading; safe to share between threads.
+
+    Use `Catalog.open`. As a context manager it closes itself.
+
+    >>> from catalog_search import build
+    >>> settings = {"name": "jobs", "language": "en", "documents": {"id": "{id}", "title": "{title}"}}
+    >>> report = build(settings, ":memory:", records=[{"id": "1", "title": "Labour force by sex"}])
+    >>> with report.catalog as catalog:
+    ...     catalog.search("labour").results[0].title
+    'Labour force by sex'
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.info: Mapping[str, str] = database.catalog
+        """What the catalogue is: name, title, language, publisher, licence, revision, … all text."""
+        with database.errors():
+            execute = database.connection().execute
+            self._statements = dict(execute("SELECT name, sql FROM statements"))
+            self._language = Language(
+                tag=self.info["language"],
+                name=self.info["language"],
+                stop_words=frozenset(word for (word,) in execute("SELECT word FROM stopwords")),
+                rules=tuple(
+                    Rule(*row) for row in execute("SELECT kind, form, replacement, least FROM rules ORDER BY position")
+                ),
+                messages=dict(execute("SELECT key, sentence FROM messages")),
+            )
+        self._longest = int(self.info["longest_asked"])
+        self._facets: list[str] = json.loads(self.info["facets"])
+        self._figures = {name: float(self.info[name]) for name in ("documents", "title_words", "body_words")}
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str] | bytes) -> Catalog:
+        """Open a database made by `build`.
+
+        Args:
+            path: the file, or the bytes of a database.
+
+        Raises:
+            DatabaseError: there is no such file, it is no catalogue, or of another format version.
+        """
+        return cls(Database(path))
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database, for every thread."""
+        self._database.close()
+
+    def say(self, key: str, **values: object) -> str:
+        """Return a message in the catalogue's language."""
+        return self._language.say(key, **values)
+
+    # Search -----------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        where: Mapping[str, str | Sequence[str]] | None = None,
+        facets: Iterable[str] = (),
+        count: bool = False,
+        relax: bool = True,
+        explain: bool = False,
+    ) -> SearchResult:
+        """Answer a question.
+
+        Args:
+            question: any text; it has no operators.
+            limit: how many results, 1 to 1,000.
+            offset: how many to leave out before them.
+            where: facet → the value it must have, or several of which it must have one; compared by normal form.
+            facets: facets to count the values of, over the whole answer.
+            count: count the answer exactly, to 10,000; otherwise `total` is what was seen on the way.
+            relax: give the nearest documents when none satisfies every term.
+            explain: give each result its `explanation`.
+
+        Raises:
+            QueryError: a facet that the catalogue does not have, or a limit or offset out of range.
+            DatabaseError: the database cannot be read. Never an empty result.
+        """
+        if not 1 <= limit <= LONGEST_PAGE:
+            raise QueryError(f"limit is {limit}; it must be 1 to {LONGEST_PAGE}")
+        if offset < 0:
+            raise QueryError(f"offset is {offset}; it must not be below 0")
+        facets = self._known_facets([facets] if isinstance(facets, str) else facets)
+        condition = self._where(where or {})
+        try:
+            return self._search(question, limit, offset, condition, facets, count, relax, explain)
+        except sqlite3.Error as problem:
+            raise self._database.error(problem) from problem
+
+    def _search(
+        self, question: str, limit: int, offset: int, where: Where, facets: list[str],
+        count: bool, relax: bool, explain: bool,
+    ) -> SearchResult:  # fmt: skip
+        connection = self._database.connection()
+        asked, unknown_characters = self._ask(question)
+        planner = Planner(connection, self._statements, asked, where)
+        answer = SearchResult(
+            query=question,
+            ignored=list(asked.ignored),
+            terms=[Term(one.term, one.listed(), one.translated) for one in asked.expansions],
+            notes=[
+                *cut_notes(asked, self._language),
+                *translations(asked.expansions, self._language, self.info["source_name"]),
+            ],
+        )
+        if unknown_characters:
+            answer.notes.append(self.say("unknown_characters", characters=" ".join(unknown_characters)))
+        if not asked.raw.strip():
+            answer.reason = "empty_query"
+            answer.notes.append(self.say("empty_query"))
+            return answer
+        strict = planner.first(offset + limit)
+        if strict.total:
+            self._fill_strict(answer, strict, planner, asked, offset, count, explain)
+            for facet in facets:
+                answer.facets[facet] = self._facet_counts(facet, asked, where)
+            return answer
+        if not asked.expansions:
+            answer.reason = "no_words"
+            answer.notes.append(self.say("no_words"))
+            return answer
+        relaxed = Relaxed(connection, self._statements, self._language, self._figures)
+        unknown = self._unknown(asked)
+        answer.suggestions = self._suggestions(unknown, relaxed)
+        if relax:
+            allowed = self._allowed(where) if where.sql else None
+            self._fill_relaxed(answer, relaxed.best(asked, allowed), asked, offset, limit, explain)
+        if not answer.relaxed:
+            answer.reason = "no_match"
+            answer.notes.append(self.say("no_match", question=asked.raw.strip()))
+        if unknown:
+            words = listing([f"“{one.asked}”" for one in unknown], self.say("list_and"))
+            answer.notes.append(self.say("unknown_words", words=words))
+        if answer.suggestions:
+            answer.notes.append(self.say("suggestions", words=", ".join(answer.suggestions)))
+        return answer
+
+    def _ask(self, question: str) -> tuple[Asked, list[str]]:
+        """Expand a question; return also the letters that the folding table does not have."""
+        folding, unknown = self._folding(cut_question(question)[0])
+        return expand(question, self._language, folding, self._find, self._longest), unknown
+
+    def _folding(self, text: str) -> tuple[Folding, list[str]]:
+        """Return the rows of the folding table that a text needs, and the letters it has no row for."""
+        if text.isascii():
+            return _ASCII, []
+        singles = {character for character in text if not character.isascii()}
+        pairs = {first + second for first, second in zip(text, text[1:], strict=False) if second in singles}
+        rows = dict(
+            self._database.connection().execute(
+                self._statements["folding_by_key"],
+                (json.dumps([key for key in sorted(singles | pairs) if not "\ud800" <= key[0] <= "\udfff"]),),
+            )
+        )
+        unknown = sorted(one for one in singles if one.isalnum() and one not in rows)
+        return Folding({**_ASCII_ROWS, **rows}), unknown
+
+    def _find(self, keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
+        found: dict[str, list[Source]] = {}
+        for key, pattern, written in self._database.connection().execute(
+            self._statements["vocabulary_by_key"], (json.dumps(sorted(keys)),)
+        ):
+            found.setdefault(key, []).append(Source(pattern, written))
+        return found
+
+    def _fill_strict(
+        self, answer: SearchResult, strict: Strict, planner: Planner, asked: Asked,
+        offset: int, count: bool, explain: bool,
+    ) -> None:  # fmt: skip
+        answer.total, exact = strict.total, strict.exact
+        if count and not exact:
+            answer.total, exact = planner.count(COUNTED)
+        answer.total_relation = "eq" if exact else "gte"
+        for one in strict.ranked[offset:]:
+            result = Result(one.row, one.tier, asked.expansions, self._text_of, self._folding)
+            if explain:
+                result.explanation = self._explanation(asked.expansions, result.matched, one.tier)
+            answer.results.append(result)
+
+    def _fill_relaxed(
+        self, answer: SearchResult, found: list[Candidate], asked: Asked, offset: int, limit: int, explain: bool
+    ) -> None:
+        if not found:
+            return
+        answer.relaxed = True
+        answer.total, answer.total_relation = len(found), "gte" if len(found) == KEPT else "eq"
+        first = found[0].missing
+        answer.dropped = [one.term for one in first]
+        if first:
+            words = listing([f"“{one.asked}”" for one in first], self.say("list_and"))
+            answer.notes.append(self.say("relaxed", dropped=words))
+        else:
+            answer.notes.append(self.say("relaxed_all"))
+        shown = found[offset : offset + limit]
+        stand_ins: dict[str, dict[str, None]] = {}
+        for one in shown:
+            result = Result(one.row, None, asked.expansions, self._text_of, self._folding)
+            result.missing = [term.term for term in one.missing]
+            result.stand_ins = one.stand_ins
+            if explain:
+                result.explanation = self._explanation(asked.expansions, result.matched, None, one.missing)
+            answer.results.append(result)
+            for word, near in one.stand_ins.items():
+                stand_ins.setdefault(word, {}).update(dict.fromkeys(near))
+        for word, others in stand_ins.items():
+            answer.notes.append(self.say("stand_in", asked=word, words=", ".join(list(others)[:SUGGESTIONS])))
+
+    def _text_of(self, rowid: int) -> tuple[str, list[str], str]:
+        """Return text, keywords and the normal form of the text of a document."""
+        with self._database.errors():
+            text, keywords, text_lc = (
+                self._database.connection().execute(self._statements["text_by_rowid"], (rowid,)).fetchone()
+            )
+        return text, json.loads(keywords), text_lc
+
+    # What was not found -----------------------------------------------------------------------------------
+
+    def _unknown(self, asked: Asked) -> list[Expansion]:
+        """Return the terms of which no pattern occurs in the catalogue."""
+        count = self._statements["count_by_match"]
+        execute = self._database.connection().execute
+        return [one for one in asked.expansions if not execute(count, (match_string([one]), 1)).fetchone()[0]]
+
+    def _suggestions(self, unknown: Sequence[Expansion], relaxed: Relaxed) -> list[str]:
+        words = dict.fromkeys(word for one in unknown for word in one.term.split(" ") if len(word) > 1)
+        near = [
+            [other for other, _, likeness in relaxed.nearest(word) if likeness >= SUGGESTED_LEAST] for word in words
+        ]
+        found = dict.fromkeys(ones[place] for place in range(SUGGESTIONS) for ones in near if place < len(ones))
+        return list(found)[:SUGGESTIONS]
+
+    # Facets -----------------------------------------------------------------------------------------------
+
+    def _known_facets(self, names: Iterable[str]) -> list[str]:
+        names = list(names)
+        for name in names:
+            if name not in self._facets:
+                known = nearest(name, self._facets) or " The catalogue has none."
+                raise QueryError(f'there is no facet "{name}".{known}', path=self._database.name)
+        return names
+
+    def _where(self, where: Mapping[str, str | Sequence[str]]) -> Where:
+        self._known_facets(where)
+        sql, parameters = "", []
+        for name, value in where.items():
+            values = [value] if isinstance(value, str) else list(value)
+            folded = json.dumps([fold(one, self._folding(one)[0]) for one in values])
+            place = len(parameters) + 3  # ?1 and ?2 are the statement's own
+            sql += (
+                f" AND EXISTS (SELECT 1 FROM json_each(d.facets_lc, ?{place}) AS j"
+                f" WHERE j.value IN (SELECT value FROM json_each(?{place + 1})))"
+            )
+            parameters += [_json_path(name), folded]
+        return Where(sql, tuple(parameters))
+
+    def _allowed(self, where: Where) -> set[int]:
+        sql = f"SELECT d.rowid FROM documents AS d WHERE ?1 IS ?2{where.sql}"
+        return {rowid for (rowid,) in self._database.connection().execute(sql, (None, None, *where.parameters))}
+
+    def _facet_counts(self, facet: str, asked: Asked, where: Where) -> dict[str, int]:
+        sql = self._statements["facet_counts"]
+        parameters: list[Any] = [match_string(asked.expansions), asked.raw.strip()]
+        if where.sql:
+            sql = sql.replace("\nGROUP BY", f"{where.sql}\nGROUP BY")
+        place = len(parameters) + len(where.parameters) + 1
+        sql = sql.replace("?3) AS j\n", f"?{place}) AS j\n")
+        found = self._database.connection().execute(sql, (*parameters, *where.parameters, _json_path(facet)))
+        return {str(value): number for value, number in found}
+
+    # Why --------------------------------------------------------------------------------------------------
+
+    def explain(
+        self, question: str, id: str, where: Mapping[str, str | Sequence[str]] | None = None
+    ) -> list[str]:
+        """Say why a document is among the results of a question, or is not: one sentence a reason.
+
+        Raises:
+            DocumentNotFound: no document has that id.
+        """
+        condition = self._where(where or {})
+        self.fetch(id)
+        with self._database.errors():
+            connection = self._database.connection()
+            asked, _ = self._ask(question)
+            rowid, _, _, _, id_lc, title_lc, keywords_lc = connection.execute(
+                self._statements["rows_by_id"], (id, "")
+            ).fetchone()
+            _, _, text_lc = self._text_of(rowid)
+            fields = {"id": id_lc, "title": title_lc, "keywords": keywords_lc, "text": text_lc}
+            matched = matched_in(fields, asked.expansions)
+            missing = [one for place, one in enumerate(asked.expansions) if not _held(place, one, matched)]
+            said = []
+            if where and rowid not in self._allowed(condition):
+                for name, value in where.items():
+                    said.append(self.say("explain_filtered", id=id, field=name, value=value))
+            elif not missing:
+                planner = Planner(connection, self._statements, asked, condition)
+                places = [one.row.rowid for one in planner.first(COUNTED).ranked]
+                if rowid in places:
+                    said.append(self.say("explain_position", id=id, position=places.index(rowid) + 1))
+            else:
+                said.append(self.say("explain_not_listed", id=id))
+            return said + self._explanation(asked.expansions, matched, None, missing)
+
+    def _explanation(
+        self,
+        expansions: Sequence[Expansion],
+        matched: Mapping[str, Sequence[Match]],
+        tier: int | None,
+        missing: Sequence[Expansion] = (),
+    ) -> list[str]:
+        said = [] if tier is None else [self.say("explain_tier", tier=self.say(f"tier_{tier}"))]
+        for place, one in enumerate(expansions):
+            for field, matches in matched.items():
+                for match in matches:
+                    if match.term == place:
+                        said.append(
+                            self.say(
+                                "explain_held",
+                                term=one.asked,
+                                pattern=match.pattern,
+                                kind=self.say(f"kind_{match.kind}"),
+                                field=self.say(f"field_{field}"),
+                            )
+                        )
+            if one in missing:
+                patterns = listing([f"“{text}”" for text in one.listed()], self.say("list_or"))
+                said.append(self.say("explain_missing", term=one.asked, patterns=patterns))
+        return said
+
+    def statement(self, question: str, dialect: str = "glob") -> Query:
+        """Return the SQL, with its parameters, that gives the whole strict answer to a question in order.
+
+        Raises:
+            QueryError: there is no such dialect.
+        """
+        with self._database.errors():
+            return compile_statement(self._ask(question)[0], dialect)
+
+    # Fetch ------------------------------------------------------------------------------------------------
+
+    def fetch(self, id: str) -> Document:
+        """Return a document, whole.
+
+        Raises:
+            DocumentNotFound: no document has that id; the nearest ids are named.
+            DatabaseError: the database cannot be read.
+        """
+        storable = id.encode("utf-8", "replace").decode()
+        with self._database.errors():
+            row = self._database.connection().execute(self._statements["document_by_id"], (storable,)).fetchone()
+            if row is None:
+                near = self._nearest_ids(storable)
+                said = self.say("not_found", id=id)
+                if near:
+                    said += " " + self.say("nearest_ids", ids=", ".join(near))
+                raise DocumentNotFound(said, id=id, nearest=tuple(near))
+        return Document.of(row[1:], self.info, self._language)
+
+    def _nearest_ids(self, id: str) -> list[str]:
+        execute = self._database.connection().execute
+        same = [found for (found,) in execute(self._statements["ids_by_id_lc"], (fold(id, self._folding(id)[0]),))]
+        found: dict[str, None] = dict.fromkeys(same)
+        start = id.strip()[:60]
+        while start and len(found) < SUGGESTIONS:
+            for form in dict.fromkeys((start, start.upper(), start.lower())):
+                rows = execute(self._statements["ids_by_start"], (form, form + "\U0010ffff"))
+                near = sorted(((SequenceMatcher(None, id, other).ratio(), other) for (other,) in rows), reverse=True)
+                found.update(dict.fromkeys(other for ratio, other in near[:SUGGESTIONS] if ratio >= 0.5))
+            start = start[:-1]
+        return list(found)[:SUGGESTIONS]
+
+
+_ASCII_ROWS = {chr(code): Folding({}).signs(chr(code)) for code in range(128)}
+_ASCII = Folding({})
+
+
+def _json_path(name: str) -> str:
+    return f'$."{name}"'
+
+
+def _held(place: int, one: Expansion, matched: Mapping[str, Sequence[Match]]) -> bool:
+    found = {match.pattern for matches in matched.values() for match in matches if match.term == place}
+    if one.words and all(any(pattern.text in found for pattern in word) for word in one.words):
+        return True
+    return any(pattern.text in found for pattern in one.patterns)
+
+
+

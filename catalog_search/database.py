@@ -1,0 +1,128 @@
+"""A .db, opened read-only: its format, its connections, its errors.
+
+A connection belongs to a thread, so that threads read side by side without a lock.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from catalog_search.errors import DatabaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FORMAT_VERSION = 1
+"""The version of sql/schema.sql. Raised when an older program would misread a newer file."""
+
+OLDEST_SQLITE = (3, 40, 0)
+
+
+class Database:
+    """A catalogue's database, open for reading.
+
+    Args:
+        path: the file, or the bytes of a database.
+
+    Raises:
+        DatabaseError: there is no such file, it is no catalogue, or it has another format version.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | bytes) -> None:
+        self.name = ":memory:" if isinstance(path, bytes) else os.fspath(path)
+        self._bytes = path if isinstance(path, bytes) else None
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._closed = False
+        if self._bytes is None and not os.path.isfile(self.name):
+            what = "it is a folder" if os.path.isdir(self.name) else "no such file"
+            raise DatabaseError(f"{what}; name a database made by “catalog-search build”", path=self.name)
+        with self.errors():
+            self.catalog: dict[str, str] = self._read_catalog()
+        found = self.catalog.get("format_version", "")
+        if found != str(FORMAT_VERSION):
+            raise DatabaseError(
+                f"its format version is {found or 'missing'}, this program reads {FORMAT_VERSION}; "
+                "rebuild it with “catalog-search build”",
+                path=self.name,
+            )
+
+    def _read_catalog(self) -> dict[str, str]:
+        try:
+            return dict(self.connection().execute("SELECT key, value FROM catalog"))
+        except sqlite3.OperationalError as problem:
+            if "no such table" in str(problem) or "no such column" in str(problem):
+                raise DatabaseError(
+                    "it is a SQLite file but no catalogue; name a database made by “catalog-search build”",
+                    path=self.name,
+                ) from None
+            raise
+
+    def connection(self) -> sqlite3.Connection:
+        """Return this thread's connection.
+
+        Raises:
+            DatabaseError: the database was closed.
+        """
+        try:
+            found: sqlite3.Connection = self._local.connection
+        except AttributeError:
+            found = self._connect()
+        if self._closed:
+            raise DatabaseError("the catalogue was closed", path=self.name)
+        return found
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._closed:
+            raise DatabaseError("the catalogue was closed", path=self.name)
+        if self._bytes is not None:
+            opened = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            opened.deserialize(self._bytes)
+        else:
+            # immutable: a published file is replaced, never written, so no locks are needed to read it.
+            quoted = "".join(
+                f"%{ord(sign):02x}" if sign in "%?#" else sign for sign in os.path.abspath(self.name)
+            )
+            opened = sqlite3.connect(
+                f"file:{quoted}?mode=ro&immutable=1", uri=True, isolation_level=None,
+                check_same_thread=False, cached_statements=256,
+            )  # fmt: skip
+        opened.execute("PRAGMA query_only = 1")
+        opened.execute("PRAGMA cache_size = -16000")
+        self._local.connection = opened
+        self._opened.append(opened)
+        return opened
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn SQLite's errors into DatabaseError: what failed, and what to do."""
+        try:
+            yield
+        except sqlite3.Error as problem:
+            raise self.error(problem) from problem
+
+    def error(self, problem: sqlite3.Error) -> DatabaseError:
+        """Return the DatabaseError for one of SQLite's."""
+        text = str(problem)
+        if "documents_fts" in text or "fts5" in text or "vtable" in text:
+            return DatabaseError(
+                f"its search index cannot be read ({text}); rebuild it with “catalog-search build”",
+                path=self.name,
+            )
+        if "not a database" in text or "malformed" in text or "disk I/O" in text:
+            return DatabaseError(
+                f"the database is damaged or is no SQLite file ({text}); rebuild it with “catalog-search build”",
+                path=self.name,
+            )
+        return DatabaseError(f"the database cannot be read ({text})", path=self.name)
+
+    def close(self) -> None:
+        """Close every thread's connection; a search that runs in another thread ends with an error."""
+        self._closed = True
+        for opened in self._opened:
+            opened.close()
+        self._opened.clear()

@@ -1,0 +1,198 @@
+"""Rows → documents: the templates filled in, the normal forms made, the static rank computed."""
+
+from __future__ import annotations
+
+import json
+import struct
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+from catalog_search.template import url_problem
+from catalog_search.text import fold, full_folding, joined, mark, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from catalog_search.formats import Row, Value
+    from catalog_search.settings import Priority, Settings
+
+LONGEST_TITLE = 1_023
+LAST_PRIORITY = (1 << 19) - 1
+
+
+class Draft(NamedTuple):
+    """A document on its way into the database: its columns there, but for rowid, and where it came from."""
+
+    line: int
+    rank: int
+    id: str
+    title: str
+    url: str
+    id_lc: str
+    title_lc: str
+    keywords_lc: str
+    facets_lc: str
+    keywords: str
+    metadata: str
+    path: str | None
+    heading: str | None
+    first_line: int | None
+    last_line: int | None
+    text_lc: str
+    text: str
+
+
+class BadRow(ValueError):
+    """A row that cannot be a document; its text is the reason."""
+
+
+class DocumentMaker:
+    """Makes a document of each row.
+
+    Args:
+        settings: which columns become what.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._documents = settings.documents
+        self._folding = full_folding()
+        self.rare: set[str] = set()
+        """Code points from U+3400 on that were met; the folding table must hold them."""
+
+    def make(self, row: Row) -> Draft:
+        """Return the document of a row.
+
+        Raises:
+            BadRow: the row has no id or no title, an unsafe url, a priority that is no number, or a problem
+                of its own.
+        """
+        if row.problem:
+            raise BadRow(row.problem)
+        parts = self._documents
+        id = parts.id.render(row.text)
+        title = parts.title.render(row.text)
+        if not id.strip():
+            raise BadRow("missing id")
+        if not title.strip():
+            raise BadRow("missing title")
+        url = parts.url.render_url(row.text) if parts.url else ""
+        if problem := url_problem(url):
+            raise BadRow(problem)
+        keywords = [
+            keyword for column in parts.keywords for keyword in column.keywords(row.get(column.column))
+        ]
+        text = parts.text.render(row.text) if parts.text else ""
+        metadata = {}
+        for column in parts.metadata:
+            value = row.get(column.column)
+            if value not in (None, "", [], {}):
+                metadata[column.name] = value
+        return self.draft(
+            row.line, _priority(parts.priority, row) if parts.priority else 0,
+            id, title, url, keywords, text, metadata,
+        )  # fmt: skip
+
+    def draft(
+        self, line: int, priority: int, id: str, title: str, url: str,
+        keywords: list[str], text: str, metadata: dict[str, Value],
+    ) -> Draft:  # fmt: skip
+        """Return a document from its parts, with the normal forms and the rank made."""
+        folding = self._folding
+        marked = [mark(title, folding), *(mark(keyword, folding) for keyword in keywords)]
+        title_lc = plain(marked[0])
+        compounds = dict.fromkeys(
+            form for one in marked if "-" in one for word in one.split(" ") if (form := joined(word))
+        )
+        words = [plain(one) for one in marked[1:] if one]
+        for part in (title, text, *keywords):
+            if not part.isascii():
+                self.rare.update(character for character in set(part) if character >= "\u3400")
+        facets = {
+            name: [fold(str(item), folding) for item in value] if isinstance(value, list) else fold(_text(value), folding)
+            for name in self._documents.facets
+            if (value := metadata.get(name)) is not None
+        }  # fmt: skip
+        return Draft(
+            line, static_rank(priority, title_lc, id),
+            id, title, url, fold(id, folding), title_lc, " ".join([*words, *compounds]),
+            _json(facets), _json(keywords), _json(metadata), None, None, None, None, fold(text, folding), text,
+        )  # fmt: skip
+
+
+def _json(value: object) -> str:
+    return (
+        json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        if value
+        else ("[]" if value == [] else "{}")
+    )
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _priority(priority: Priority, row: Row) -> int:
+    value = row.text(priority.column).strip()
+    if not value:
+        return LAST_PRIORITY
+    try:
+        number = float(value) if "_" not in value else float("nan")
+    except ValueError:
+        number = float("nan")
+    if number != number:
+        raise BadRow(f'the priority "{value[:40]}" (column {priority.column}) is no number')
+    return rank_of(-number if priority.descending else number)
+
+
+def rank_of(number: float) -> int:
+    """Return 19 bits that grow with a number: the first bits of its 32-bit floating point form.
+
+    >>> [rank_of(number) < rank_of(number + 1) for number in (-2000, -1, 0, 1, 2000)]
+    [True, True, True, True, True]
+    """
+    limit = 3.4e38
+    (bits,) = struct.unpack(">I", struct.pack(">f", max(-limit, min(limit, number)) + 0.0))
+    bits = bits ^ 0xFFFFFFFF if bits & 0x80000000 else bits | 0x80000000
+    return min(bits >> 13, LAST_PRIORITY - 1)
+
+
+def static_rank(priority: int, title_lc: str, id: str) -> int:
+    """Return a document's rank: 53 bits, from the document alone, smaller is better.
+
+    Priority (19 bits), length of the title (10 bits), three bytes of BLAKE2b of the id: a changed catalogue
+    moves only its changed documents.
+    """
+    (start,) = struct.unpack(">I", b"\0" + blake2b(id.encode(), digest_size=8).digest()[:3])
+    return (priority << 34) | (min(len(title_lc), LONGEST_TITLE) << 24) | int(start)
+
+
+def merged(drafts: Iterable[Draft], maker: DocumentMaker) -> Draft:
+    """Unite the documents of one id, in the order of their lines.
+
+    The first wins title, url and rank; other titles become keywords, lists unite in order, texts are joined
+    by a blank line; of metadata the first value of each name stays, and lists unite.
+    """
+    first, *others = drafts
+    keywords = dict.fromkeys(json.loads(first.keywords))
+    texts = dict.fromkeys([first.text] if first.text else [])
+    metadata = json.loads(first.metadata)
+    for other in others:
+        if other.title != first.title:
+            keywords.setdefault(other.title)
+        keywords.update(dict.fromkeys(json.loads(other.keywords)))
+        if other.text:
+            texts.setdefault(other.text)
+        for name, value in json.loads(other.metadata).items():
+            known = metadata.setdefault(name, value)
+            if isinstance(known, list) and isinstance(value, list):
+                metadata[name] = known + [item for item in value if item not in known]
+    return maker.draft(
+        first.line,
+        first.rank >> 34,
+        first.id,
+        first.title,
+        first.url,
+        list(keywords),
+        "\n\n".join(texts),
+        metadata,
+    )

@@ -1,0 +1,73 @@
+"""A document's text, cut around what matched, from the text as it is written."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from catalog_search.text import Folding, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from catalog_search.expansion import Pattern
+
+LENGTH = 240
+"""Characters of an excerpt, at most, without the dots that say it was cut."""
+
+_CHUNK = re.compile(r"\S+")
+
+
+def cut_around(text: str, text_lc: str, patterns: Iterable[Pattern], folding: Folding) -> str:
+    """Return the part of a text around the first pattern that it holds, on word boundaries; its start if none.
+
+    Args:
+        text: as it is written.
+        text_lc: its normal form.
+        patterns: what may have matched, in the order of preference.
+        folding: what folds the text.
+
+    >>> from catalog_search.expansion import Pattern
+    >>> cut_around("It counts labour force.", "it counts labour force", [Pattern("labour", "own")], Folding({}))
+    'It counts labour force.'
+    """
+    word = next((place for pattern in patterns if (place := _word_of(pattern, text_lc)) >= 0), 0)
+    chunks = list(_around(text, word, folding))
+    return _fitted(text, chunks) if chunks else ""
+
+
+def _word_of(pattern: Pattern, text_lc: str) -> int:
+    """Return the number of the word at which a pattern first matches, -1 if nowhere."""
+    if not pattern.starts(text_lc):
+        return -1
+    end = " " if pattern.whole or pattern.number else ""
+    place = f" {text_lc} ".find(f" {pattern.text}{end}")
+    return text_lc.count(" ", 0, place)
+
+
+def _around(text: str, word: int, folding: Folding) -> Iterable[tuple[int, int]]:
+    """Yield the spans of the chunks before and after a word of the normal form, as many as an excerpt holds."""
+    seen = 0
+    before: list[tuple[int, int]] = []
+    chunks = _CHUNK.finditer(text)
+    for match in chunks:
+        before.append(match.span())
+        seen += len(fold(match[0], folding).split())
+        if seen > word:
+            break
+    start = len(before) - 1
+    while start > 0 and before[-1][1] - before[start - 1][0] <= LENGTH // 3:
+        start -= 1
+    yield from before[start:]
+    for match in chunks:
+        if match.end() - before[start][0] > LENGTH:
+            return
+        yield match.span()
+
+
+def _fitted(text: str, chunks: Sequence[tuple[int, int]]) -> str:
+    start, end = chunks[0][0], chunks[-1][1]
+    shown = " ".join(text[start : min(end, start + LENGTH)].split())
+    before = "… " if text[:start].strip() else ""
+    after = " …" if text[min(end, start + LENGTH) :].strip() else ""
+    return f"{before}{shown}{after}"

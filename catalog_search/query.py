@@ -1,0 +1,278 @@
+"""Expansions → SQL and its parameters.
+
+    question       labor r&d
+    expansions     (labor | labour) and ("r d" | rd)
+    glob           ((title_lc GLOB ?1 OR title_lc GLOB ?2) OR …)     ?1 = 'labor*', ?2 = '*[^a-z0-9]labor*'
+               AND (' '||title_lc||' ' GLOB ?5 OR …)                 ?5 = '* r d *'
+    fts            documents_fts MATCH ?1                            ?1 = '("labor"* OR "labour"*) AND ("r d" OR "rd"*)'
+
+Text reaches SQL only as bound parameters. The two forms say the same of columns in normal form: over words
+of `[a-z0-9]+` joined by single spaces, "a token begins with p" and "p stands at the start or after a
+character that is no letter or digit" are one statement.
+
+Source: GLOB, https://sqlite.org/lang_expr.html#glob; MATCH, https://sqlite.org/fts5.html#full_text_query_syntax
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from catalog_search.errors import QueryError, nearest
+from catalog_search.expansion import CLASS, Asked, Expansion, Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+FIELDS = ("id", "title", "keywords", "text")
+"""The searched fields; the normal form of each is in the column `<field>_lc`."""
+
+COLUMNS = tuple(f"{field}_lc" for field in FIELDS)
+DIALECTS = ("glob", "fts")
+TIERS = 7
+CLASSES = 3
+LONGEST_GLOB = 39
+"""Longest pattern, in bytes, for GLOB: `*[^a-z0-9]p*` stays within the 50 that Cloudflare D1 allows."""
+
+
+class Query(NamedTuple):
+    """SQL with its parameters, bound by number."""
+
+    sql: str
+    parameters: tuple[str, ...]
+
+
+class Parameters:
+    """Numbered parameters; an equal value is bound once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def add(self, value: str) -> str:
+        """Return the placeholder of a value."""
+        return f"?{self._numbers.setdefault(value, len(self._numbers) + 1)}"
+
+    def values(self) -> tuple[str, ...]:
+        """Return the values in the order of their numbers."""
+        return tuple(self._numbers)
+
+
+def compile_query(
+    expansions: Sequence[Expansion],
+    columns: Sequence[str] = COLUMNS,
+    dialect: str = "glob",
+    normal_form: bool = True,
+) -> Query:
+    """Compile expansions to one SQL condition: patterns joined by OR within a term, terms by AND.
+
+    Args:
+        expansions: the question's terms; without any, the condition is false.
+        columns: the columns to search. The one named `id_lc` takes numbers by their start.
+        dialect: "glob", for any table, or "fts", for the index `documents_fts` of a catalogue.
+        normal_form: False for columns that are only lower case and without accents: the words of a phrase
+            may then stand anywhere in the column, and GLOB and FTS need not agree.
+
+    Raises:
+        QueryError: there is no such dialect, or no column.
+
+    >>> from catalog_search import Vocabulary, load_language
+    >>> expansions = Vocabulary.empty(load_language("en")).expand("labor")
+    >>> compile_query(expansions, ["title_lc"])
+    Query(sql='(title_lc GLOB ?1 OR title_lc GLOB ?2)', parameters=('labor*', '*[^a-z0-9]labor*'))
+    >>> compile_query(expansions, dialect="fts")
+    Query(sql='documents_fts MATCH ?1', parameters=('"labor"*',))
+    """
+    if dialect not in DIALECTS:
+        raise QueryError(f'there is no dialect "{dialect}".{nearest(dialect, DIALECTS)}')
+    if not columns:
+        raise QueryError("name at least one column to search")
+    parameters = Parameters()
+    if dialect == "fts":
+        number = parameters.add(match_string(expansions, columns))
+        return Query(f"documents_fts MATCH {number}", parameters.values())
+    test = _glob_test(parameters) if normal_form else _loose_test(parameters)
+    return Query(_condition(expansions, columns, test), parameters.values())
+
+
+def compile_statement(asked: Asked, dialect: str = "glob") -> Query:
+    """Compile a question to the statement that gives its whole strict answer in order.
+
+    Returns:
+        A SELECT of rowid, id, title, url. `Catalog.search` finds the same rows in the same order by other
+        means; see `catalog_search.ranking`.
+
+    Raises:
+        QueryError: there is no such dialect.
+    """
+    if dialect not in DIALECTS:
+        raise QueryError(f'there is no dialect "{dialect}".{nearest(dialect, DIALECTS)}')
+    parameters = Parameters()
+    if dialect == "fts":
+        match = parameters.add(match_string(asked.expansions))
+        found = f"rowid IN (SELECT rowid FROM documents_fts WHERE documents_fts MATCH {match})"
+    else:
+        found = _condition(asked.expansions, COLUMNS, _glob_test(parameters))
+    raw = parameters.add(asked.raw.strip())
+    sql = (
+        f"SELECT rowid, id, title, url\nFROM documents\nWHERE {found}\n   OR id = {raw}\n"
+        f"ORDER BY {_order(asked, raw, parameters)}, rowid"
+    )
+    return Query(sql, parameters.values())
+
+
+def _order(asked: Asked, raw: str, parameters: Parameters) -> str:
+    """Return the strict order's tier and class as one integer, 3 · tier + class; see `ranking.rank`."""
+    question = parameters.add(asked.text)
+    phrase = parameters.add(f" {asked.text} ")
+    cases = [
+        f"WHEN id = {raw} OR id_lc = {question} THEN 0",
+        f"WHEN title_lc = {question} THEN 3",
+        f"WHEN instr(' '||title_lc||' ', {phrase}) THEN 6",
+    ]
+    starts, whole = _glob_test(parameters), _glob_test(parameters, whole=True)
+    levels = [
+        (3, ("title_lc",), whole),
+        (4, ("title_lc",), starts),
+        (5, ("title_lc", "keywords_lc"), starts),
+        (6, COLUMNS, starts),
+    ]
+    for tier, columns, test in levels:
+        for limit in classes(asked.expansions):
+            condition = _condition(within(asked.expansions, limit), columns, test)
+            cases.append(f"WHEN {condition} THEN {3 * tier + limit}")
+    return "CASE\n  " + "\n  ".join(cases) + f"\n  ELSE {3 * TIERS} END"
+
+
+def classes(expansions: Iterable[Expansion]) -> list[int]:
+    """Return the classes that make a difference to a question: 0, and those that some pattern has."""
+    return sorted({0} | {CLASS[pattern.kind] for one in expansions for pattern in one.all_patterns})
+
+
+def within(expansions: Iterable[Expansion], limit: int) -> list[Expansion]:
+    """Return the expansions with their patterns up to a class; a term may be left with none."""
+    return [
+        one._replace(
+            patterns=tuple(pattern for pattern in one.patterns if CLASS[pattern.kind] <= limit),
+            words=tuple(
+                tuple(pattern for pattern in word if CLASS[pattern.kind] <= limit) for word in one.words
+            ),
+        )
+        for one in expansions
+    ]
+
+
+_Test = "Callable[[str, Pattern], str]"
+
+
+def _condition(expansions: Sequence[Expansion], columns: Sequence[str], test: _Test) -> str:
+    if not expansions:
+        return "0"
+
+    def any_of(patterns: Iterable[Pattern]) -> str:
+        return _balanced([test(column, pattern) for pattern in patterns for column in columns], "OR")
+
+    terms = []
+    for one in expansions:
+        ways = [any_of(one.patterns)] if one.patterns else []
+        if one.words:
+            ways.insert(0, _balanced([any_of(word) for word in one.words], "AND"))
+        terms.append(_balanced(ways, "OR"))
+    return _balanced(terms, "AND")
+
+
+def _balanced(parts: list[str], operator: str) -> str:
+    """Join conditions as a balanced tree, so that its depth is the logarithm of their number."""
+    if not parts:
+        return "0"
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return f"({_balanced(parts[:middle], operator)} {operator} {_balanced(parts[middle:], operator)})"
+
+
+def _glob_test(parameters: Parameters, *, whole: bool = False) -> _Test:
+    """Return the test of a pattern on a column in normal form."""
+
+    def test(column: str, pattern: Pattern) -> str:
+        text = pattern.text
+        if not text:
+            return "0"
+        if whole or pattern.whole or (pattern.number and not is_id(column)):
+            if len(text) > LONGEST_GLOB:
+                return f"instr(' '||{column}||' ', {parameters.add(f' {text} ')})"
+            return f"' '||{column}||' ' GLOB {parameters.add(f'* {text} *')}"
+        if len(text) > LONGEST_GLOB:
+            return f"instr(' '||{column}, {parameters.add(f' {text}')})"
+        first, later = parameters.add(f"{text}*"), parameters.add(f"*[^a-z0-9]{text}*")
+        return f"({column} GLOB {first} OR {column} GLOB {later})"
+
+    return test
+
+
+def _loose_test(parameters: Parameters) -> _Test:
+    """Return the test of a pattern on a column that is only lower case and without accents."""
+
+    def word(column: str, text: str, whole: bool) -> str:
+        if len(text) > LONGEST_GLOB:
+            return f"instr({column}, {parameters.add(text)})"
+        if whole:
+            return f"' '||{column}||' ' GLOB {parameters.add(f'*[^a-z0-9]{text}[^a-z0-9]*')}"
+        first, later = parameters.add(f"{text}*"), parameters.add(f"*[^a-z0-9]{text}*")
+        return f"({column} GLOB {first} OR {column} GLOB {later})"
+
+    def test(column: str, pattern: Pattern) -> str:
+        *before, last = pattern.text.split(" ")
+        whole = pattern.whole or (pattern.number and not is_id(column))
+        if not last:
+            return "0"
+        return _balanced([*(word(column, text, True) for text in before), word(column, last, whole)], "AND")
+
+    return test
+
+
+def is_id(column: str) -> bool:
+    """Tell whether a column holds ids, where a number matches by its start."""
+    return column.rpartition(".")[2] in ("id_lc", "id")
+
+
+def match_string(
+    expansions: Sequence[Expansion], columns: Sequence[str] = COLUMNS, *, whole: bool = False
+) -> str:
+    """Return the FTS5 query string of a condition; one without rows if there is no expansion.
+
+    Args:
+        expansions: the question's terms.
+        columns: which columns of `documents_fts` to search.
+        whole: whether every pattern must match whole words.
+    """
+    if not expansions:
+        return '""'
+    named = "" if len(columns) == len(COLUMNS) else f"{{{' '.join(columns)}}} : "
+    others = [column for column in columns if not is_id(column)]
+
+    def one(pattern: Pattern) -> str:
+        phrase = f'"{pattern.text}"'
+        if whole or pattern.whole:
+            return phrase
+        if not pattern.number:
+            return f"{phrase}*"
+        if len(others) == len(columns):
+            return phrase
+        return f"({{{' '.join(others)}}} : {phrase} OR id_lc : {phrase}*)" if others else f"{phrase}*"
+
+    def any_of(patterns: Iterable[Pattern]) -> str:
+        return _joined([one(pattern) for pattern in patterns if pattern.text], "OR")
+
+    terms = []
+    for expansion in expansions:
+        ways = [any_of(expansion.patterns)] if expansion.patterns else []
+        if expansion.words:
+            ways.insert(0, _joined([any_of(word) for word in expansion.words], "AND"))
+        terms.append(_joined(ways, "OR"))
+    condition = _joined(terms, "AND")
+    return f"{named}({condition})" if named else condition
+
+
+def _joined(parts: list[str], operator: str) -> str:
+    if not parts:
+        return '""'
+    return parts[0] if len(parts) == 1 else f"({f' {operator} '.join(parts)})"

@@ -1,0 +1,336 @@
+"""Matches → the strict order: (tier, class, rowid), integers only.
+
+    tier 0  the id is the question            class 0  every term by its own word
+         1  the title is the question               1  a singular or a joined form was needed
+         2  the question is a phrase of the title   2  the vocabulary was needed
+         3  all terms are whole words of the title
+         4  all terms start words of the title
+         5  title and keywords                rowid    the document's static rank
+         6  all fields
+
+The least class that reaches the best tier counts. Nothing else decides, so the best can be had without
+looking at the rest: the index yields rowids in order, and a walk from the best tier and class to the last
+stops when enough rows are in hand.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from catalog_search.expansion import CLASS, Asked, Expansion, Pattern
+from catalog_search.query import COLUMNS, classes, is_id, match_string, within
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping, Sequence
+
+BROAD = 1_000
+"""A word start that occurs in more documents is broad; the table `prefixes` bounds it."""
+
+RATIO = 20
+"""A term with more than so many times the rarest term's documents is tested on the row, not in the index: a
+row costs as much as some twenty entries of the index."""
+
+SEEN = 100
+"""A broad question is first tried with so many rows; if there are no more, they are all there is."""
+
+COUNTED = 10_000
+"""An exact count is not carried further."""
+
+_LEVELS = ((3, ("title",), True), (4, ("title",), False), (5, ("title", "keywords"), False))
+
+
+class Row(NamedTuple):
+    """What the order needs of a document."""
+
+    rowid: int
+    id: str
+    title: str
+    url: str
+    id_lc: str
+    title_lc: str
+    keywords_lc: str
+
+
+class Ranked(NamedTuple):
+    """A document in the strict answer."""
+
+    tier: int
+    kind: int
+    row: Row
+
+
+class Strict(NamedTuple):
+    """The first of a strict answer."""
+
+    ranked: list[Ranked]
+    total: int
+    exact: bool
+    """Whether `total` is the number of all matches; otherwise there are at least so many."""
+
+
+class Where(NamedTuple):
+    """A condition on facets: SQL over the table alias `d`, and its parameters from ?3 on."""
+
+    sql: str = ""
+    parameters: tuple[str, ...] = ()
+
+
+class Planner:
+    """Finds the first documents of a strict answer.
+
+    Args:
+        connection: to the catalogue's database.
+        statements: its statements by name.
+        asked: the question, expanded.
+        where: a further condition.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        statements: Mapping[str, str],
+        asked: Asked,
+        where: Where = Where(),
+    ) -> None:
+        self._execute = connection.execute
+        self._statements = statements
+        self._asked = asked
+        self._where = where
+        self._classes = classes(asked.expansions)
+
+    def first(self, need: int) -> Strict:
+        """Return the first `need` documents in order, and how many there are as far as it was seen."""
+        by_id = self._rows("rows_by_id", self._asked.raw.strip(), self._asked.text, limited=False)
+        if not self._asked.expansions:
+            return Strict([Ranked(0, 0, row) for row in by_id[:need]], len(by_id), True)
+        seen = max(SEEN, need)
+        if len(self._asked.expansions) > 1 or self._asked.expansions[0].words:
+            rows = self._all_if_few(seen)
+            if rows is not None:
+                found = {row.rowid: row for row in (*by_id, *rows)}
+                return Strict(self._ranked(found.values())[:need], len(found), True)
+        return self._walk(by_id, need, seen)
+
+    def count(self, limit: int = COUNTED) -> tuple[int, bool]:
+        """Count the strict answer up to a limit: the count, and whether it is exact."""
+        if not self._asked.expansions:
+            strict = self.first(limit)
+            return strict.total, True
+        rows = self._all_if_few(limit)
+        if rows is not None:
+            extra = self._rows("rows_by_id", self._asked.raw.strip(), self._asked.text, limited=False)
+            return len({row.rowid for row in (*rows, *extra)}), True
+        return limit, False
+
+    def rowids(self) -> list[int]:
+        """Return the rowids of the whole strict answer, in no order that matters."""
+        by_id = self._rows("rows_by_id", self._asked.raw.strip(), self._asked.text, limited=False)
+        if not self._asked.expansions:
+            return [row.rowid for row in by_id]
+        rows = self._match(self._asked.expansions, COLUMNS, -1)
+        return list({row.rowid for row in (*by_id, *rows)})
+
+    # The whole match set, if it is small ------------------------------------------------------------------
+
+    def _all_if_few(self, seen: int) -> list[Row] | None:
+        """Return all matches if there are no more than `seen`, or if the rarest term is rare; else None."""
+        sizes = self._sizes()
+        rarest = min(sizes)
+        inside = [
+            one for one, size in zip(self._asked.expansions, sizes, strict=True) if size <= RATIO * rarest
+        ]
+        outside = [
+            one for one, size in zip(self._asked.expansions, sizes, strict=True) if size > RATIO * rarest
+        ]
+        limit = -1 if rarest <= BROAD else seen + 1
+        rows = self._match(inside, COLUMNS, limit, check=outside)
+        return None if len(rows) == limit else rows
+
+    def _sizes(self) -> list[int]:
+        """Return an upper bound of the documents of each term."""
+        words = {
+            word
+            for one in self._asked.expansions
+            for pattern in one.all_patterns
+            for word in pattern.text.split(" ")
+        }
+        bounds = dict(self._execute(self._statements["broad_prefixes"], (json.dumps(sorted(words)),)))
+
+        def size(patterns: Iterable[Pattern]) -> int:
+            return sum(
+                min(bounds.get(word, BROAD) for word in pattern.text.split(" ")) for pattern in patterns
+            )
+
+        return [
+            (min(map(size, one.words)) if one.words else 0) + size(one.patterns)
+            for one in self._asked.expansions
+        ]
+
+    def _ranked(self, rows: Iterable[Row]) -> list[Ranked]:
+        ranked = [Ranked(*rank(row, self._asked), row) for row in rows]
+        last = [one.row.rowid for one in ranked if one.tier == 6]
+        if last and len(self._classes) > 1:
+            kinds = self._last_kinds(last)
+            ranked = [one._replace(kind=kinds[one.row.rowid]) if one.tier == 6 else one for one in ranked]
+        ranked.sort(key=lambda one: (one.tier, one.kind, one.row.rowid))
+        return ranked
+
+    def _last_kinds(self, rowids: list[int]) -> dict[int, int]:
+        """Return the class of documents of the last tier: by the index, since it would take their texts."""
+        kinds = dict.fromkeys(rowids, self._classes[-1])
+        for limit in reversed(self._classes[:-1]):
+            match = match_string(within(self._asked.expansions, limit))
+            for (rowid,) in self._execute(self._statements["rowids_within"], (json.dumps(rowids), match)):
+                kinds[rowid] = limit
+        return kinds
+
+    # The walk, for many matches ---------------------------------------------------------------------------
+
+    def _walk(self, by_id: list[Row], need: int, seen: int) -> Strict:
+        found: dict[int, Ranked] = {row.rowid: Ranked(0, 0, row) for row in by_id}
+        text = self._asked.text
+
+        def add(tier: int, kind: int, rows: list[Row]) -> bool:
+            for row in rows:
+                if row.rowid not in found:
+                    found[row.rowid] = Ranked(tier, kind, row)
+                    if len(found) >= need:
+                        return True
+            return len(found) >= need
+
+        full = len(found) >= need or add(1, 0, self._rows("rows_by_title", text, str(need + len(found))))
+        full = full or add(2, 0, self._match_text(f'title_lc : "{text}"', need + len(found)))
+        for tier, columns, whole in (*_LEVELS, (6, None, False)):
+            for limit in self._classes:
+                if full or (tier == 3 and limit == 0 and " " not in text):
+                    continue
+                names = COLUMNS if columns is None else tuple(f"{column}_lc" for column in columns)
+                rows = self._match(
+                    within(self._asked.expansions, limit), names, need + len(found), whole=whole
+                )
+                full = add(tier, limit, rows)
+        ranked = list(found.values())
+        if len(ranked) < need:
+            return Strict(ranked, len(ranked), True)
+        total, exact = self._count(seen)
+        return Strict(ranked[:need], max(total, len(ranked)), exact)
+
+    def _count(self, limit: int) -> tuple[int, bool]:
+        """Count matches, to a limit."""
+        if self._where.sql:
+            total = len(self._match(self._asked.expansions, COLUMNS, limit + 1))
+        else:
+            (total,) = self._execute(
+                self._statements["count_by_match"], (match_string(self._asked.expansions), limit + 1)
+            ).fetchone()
+        return (limit, False) if total > limit else (total, True)
+
+    # Rows -------------------------------------------------------------------------------------------------
+
+    def _match(
+        self,
+        expansions: Sequence[Expansion],
+        columns: Sequence[str],
+        limit: int,
+        *,
+        whole: bool = False,
+        check: Sequence[Expansion] = (),
+    ) -> list[Row]:
+        return self._match_text(match_string(expansions, columns, whole=whole), limit, check)
+
+    def _match_text(self, match: str, limit: int, check: Sequence[Expansion] = ()) -> list[Row]:
+        sql = self._statements["rows_by_match"]
+        parameters: tuple[str | int, ...] = (match, limit, *self._where.parameters)
+        conditions = self._where.sql
+        if check:
+            tests, values = _row_test(check, len(parameters))
+            conditions += tests
+            parameters += values
+        if conditions:
+            sql = sql.replace("\nORDER BY", f"{conditions}\nORDER BY")
+        return [Row(*row) for row in self._execute(sql, parameters)]
+
+    def _rows(self, name: str, *parameters: str, limited: bool = True) -> list[Row]:
+        sql = self._statements[name]
+        values: tuple[str | int, ...] = parameters
+        if limited:
+            values = (*parameters[:-1], int(parameters[-1]))
+        if self._where.sql:
+            values = (*values, *([None] * (2 - len(values))), *self._where.parameters)  # type: ignore[assignment]
+            sql = sql.replace("\nORDER BY", f"{self._where.sql}\nORDER BY")
+        return [Row(*row) for row in self._execute(sql, values)]
+
+
+def _row_test(expansions: Iterable[Expansion], bound: int) -> tuple[str, tuple[str, ...]]:
+    """Return a condition that tests terms on a row, on normal form the same as GLOB and three times faster."""
+    values: list[str] = []
+
+    def placeholder(value: str) -> str:
+        if value not in values:
+            values.append(value)
+        return f"?{bound + values.index(value) + 1}"
+
+    def one(pattern: Pattern) -> str:
+        tests = []
+        for column in COLUMNS:
+            if pattern.whole or (pattern.number and not is_id(column)):
+                tests.append(f"instr(' '||d.{column}||' ', {placeholder(f' {pattern.text} ')})")
+            else:
+                tests.append(f"instr(' '||d.{column}, {placeholder(f' {pattern.text}')})")
+        return " OR ".join(tests)
+
+    def any_of(patterns: Iterable[Pattern]) -> str:
+        return " OR ".join(map(one, patterns))
+
+    terms = []
+    for expansion in expansions:
+        ways = [any_of(expansion.patterns)] if expansion.patterns else []
+        if expansion.words:
+            ways.append(" AND ".join(f"({any_of(word)})" for word in expansion.words))
+        terms.append(f" AND ({' OR '.join(ways)})")
+    return "".join(terms), tuple(values)
+
+
+def rank(row: Row, asked: Asked) -> tuple[int, int]:
+    """Return tier and class of a document that satisfies the question.
+
+    The class of a document in the last tier is 0: its text is not looked at.
+    """
+    if row.id == asked.raw.strip() or row.id_lc == asked.text:
+        return 0, 0
+    if row.title_lc == asked.text:
+        return 1, 0
+    if f" {asked.text} " in f" {row.title_lc} ":
+        return 2, 0
+    fields = {"title": row.title_lc, "keywords": row.keywords_lc}
+    for tier, names, whole in _LEVELS:
+        kind = _kind(asked.expansions, [fields[name] for name in names], whole)
+        if kind is not None:
+            return tier, kind
+    return 6, 0
+
+
+def _kind(expansions: Iterable[Expansion], fields: Sequence[str], whole: bool) -> int | None:
+    """Return the least class of patterns by which every term is met in the fields, None if one is not."""
+    worst = 0
+    for one in expansions:
+        ways = [_least(one.patterns, fields, whole)]
+        if one.words:
+            each = [_least(word, fields, whole) for word in one.words]
+            ways.append(None if None in each else max(kind for kind in each if kind is not None))
+        met = [kind for kind in ways if kind is not None]
+        if not met:
+            return None
+        worst = max(worst, min(met))
+    return worst
+
+
+def _least(patterns: Iterable[Pattern], fields: Sequence[str], whole: bool) -> int | None:
+    kinds = [
+        CLASS[pattern.kind]
+        for pattern in patterns
+        if any((pattern.stands_in if whole else pattern.starts)(field) for field in fields)
+    ]
+    return min(kinds, default=None)

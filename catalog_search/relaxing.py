@@ -1,0 +1,367 @@
+"""The relaxed answer: the nearest documents when none satisfies every term.
+
+BM25 in which a word's relatives count for less, an unknown word is replaced by its nearest words, and titles
+that look like the question go up. For the words q of a question and a document d:
+
+    score(d) = (1 + 0.6 · dice(question, title)) · Σ_q idf(q) · tf(q, d) · 2.2 / (tf(q, d) + 1.2)
+    tf(q, d) = Σ_w weight(q, w) · (n(w, title) / (0.5 + 0.5 · words(title) / average)
+                                 + 0.5 · n(w, body) / (0.25 + 0.75 · words(body) / average))
+
+over every word w that stands for q: itself and the vocabulary's words (1), words of the same singular (0.8),
+words with a common start of at least four letters and half of the longer one (0.7 · share²) and, only for
+words that occur nowhere, words they start (0.8), the five nearest by trigrams (0.8 · dice), and titles
+whose words have them as initials (1). A stop word counts half. The body is keywords and text; dice compares
+sets of trigrams. Ties go by the deeper id of equal titles, then by rowid.
+
+Only rows that the rarest words bring are looked at, FETCHED of them at most, and the best KEPT are scored.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from catalog_search.expansion import VOCABULARY, Asked, Expansion, holds
+from catalog_search.ranking import Row
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from catalog_search.language import Language
+
+K1, TITLE_B, BODY_B, BODY = 1.2, 0.5, 0.75, 0.5
+SAME_SINGULAR, COMMON_START, COMMON_SHARE, STARTED, NEAREST, INITIALS, STOP = (
+    0.8,
+    0.7,
+    0.5,
+    0.8,
+    0.8,
+    1.0,
+    0.5,
+)
+NEAREST_LEAST, NEAREST_WORDS = 0.25, 5
+LIKENESS = 0.6
+FETCHED, KEPT = 2_000, 200
+TRIGRAM_BUDGET = 2_000
+"""Entries of the trigram index read for one unknown word."""
+
+
+class Candidate(NamedTuple):
+    """A document of a relaxed answer."""
+
+    score: float
+    row: Row
+    text_lc: str
+    missing: tuple[Expansion, ...]
+    """The terms that it does not hold, not even by a stand-in."""
+    stand_ins: Mapping[str, tuple[str, ...]]
+    """Asked word → the words of this document that stood in for it."""
+
+
+class Unit(NamedTuple):
+    """A word of the question with what may stand for it."""
+
+    word: str
+    idf: float
+    weights: dict[str, float]
+    """Word of the index → weight."""
+    phrases: tuple[str, ...]
+    """Phrases of the source that stand for it in full."""
+    size: int
+    """Documents that its words bring, at most."""
+    initials: bool
+
+
+def trigrams(text: str) -> set[str]:
+    """Return the sets of three characters of a text between two underscores.
+
+    >>> sorted(trigrams("wage"))
+    ['_wa', 'age', 'ge_', 'wag']
+    """
+    padded = f"_{text}_"
+    return {padded[place : place + 3] for place in range(len(padded) - 2)}
+
+
+def dice(one: set[str], other: set[str]) -> float:
+    """Return the share of common elements, 0 to 1."""
+    return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0
+
+
+class Relaxed:
+    """Finds and scores the documents nearest to a question.
+
+    Args:
+        connection: to the catalogue's database.
+        statements: its statements by name.
+        language: its stop words and singulars.
+        figures: `documents`, `title_words` and `body_words`: their number and the average lengths.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        statements: Mapping[str, str],
+        language: Language,
+        figures: Mapping[str, float],
+    ) -> None:
+        self._execute = connection.execute
+        self._statements = statements
+        self._language = language
+        self._documents = figures["documents"]
+        self._title_words = figures["title_words"] or 1.0
+        self._body_words = figures["body_words"]
+
+    def best(self, asked: Asked, allowed: set[int] | None = None) -> list[Candidate]:
+        """Return the nearest documents, best first, KEPT at most.
+
+        Args:
+            asked: the question, expanded.
+            allowed: the rowids that a filter lets through.
+        """
+        units = self._units(asked)
+        rows = self._rows(self._candidates([unit for unit in units if unit.size], allowed))
+        return self._scored(asked, units, rows)
+
+    # What stands for a word -------------------------------------------------------------------------------
+
+    def _units(self, asked: Asked) -> list[Unit]:
+        words = list(dict.fromkeys(asked.text.split(" ")))
+        sources = _sources_by_word(asked)
+        return [self._unit(word, sources.get(word, ()), len(words) > 1) for word in words]
+
+    def _unit(self, word: str, sources: Sequence[str], several: bool) -> Unit:
+        found = self._stands_for(word)
+        known = word in found
+        phrases = []
+        for source in sources:
+            if " " in source:
+                phrases.append(source)
+                continue
+            for other, documents in self._starting(source, 200):
+                found[other] = (1.0, documents)
+        largest = max((documents for _, documents in found.values()), default=0)
+        for phrase in phrases:
+            largest = max(largest, self._occurrences(phrase))
+        idf = math.log(1 + (self._documents - largest + 0.5) / (largest + 0.5))
+        if several and self._language.is_stop(word):
+            idf *= STOP
+        return Unit(
+            word,
+            idf,
+            {other: weight for other, (weight, _) in found.items()},
+            tuple(phrases),
+            sum(documents for _, documents in found.values()) + sum(map(self._occurrences, phrases)),
+            not known and 2 <= len(word) <= 5,
+        )
+
+    def _stands_for(self, word: str) -> dict[str, tuple[float, int]]:
+        """Return word of the index → (weight, documents), the word itself first if it is one."""
+        found: dict[str, tuple[float, int]] = {}
+        own = self._execute(self._statements["word"], (word,)).fetchone()
+        if own:
+            found[word] = (1.0, own[0])
+        if self._language.is_stop(word):
+            return found
+
+        def put(other: str, weight: float, documents: int) -> None:
+            if weight > found.get(other, (0.0, 0))[0]:
+                found[other] = (weight, documents)
+
+        for other, documents in self._execute(
+            self._statements["words_by_singular"], (self._language.singular(word),)
+        ):
+            put(other, SAME_SINGULAR, documents)
+        if len(word) < 2 or word.isdigit():
+            return found
+        if len(word) >= 4:
+            for other, documents, share in self._common_starts(word):
+                put(other, COMMON_START * share * share, documents)
+        if not own:
+            for other, documents in self._starting(word, 2_000):
+                put(other, STARTED, documents)
+            for other, documents, likeness in self.nearest(word):
+                put(other, NEAREST * likeness, documents)
+        return found
+
+    def _starting(self, start: str, limit: int) -> Iterable[tuple[str, int]]:
+        return self._execute(self._statements["words_by_start"], (start, start + "{", limit))
+
+    def _occurrences(self, phrase: str) -> int:
+        (count,) = self._execute(self._statements["count_by_match"], (f'"{phrase}"*', FETCHED)).fetchone()
+        return int(count)
+
+    def _common_starts(self, word: str) -> Iterable[tuple[str, int, float]]:
+        """Yield words with a common start of four letters at least and half of the longer word."""
+        least = max(4, -(-len(word) // 2))
+        start = word[:least]
+        for other, documents in self._starting(start, -1):
+            common = least
+            while common < len(word) and common < len(other) and word[common] == other[common]:
+                common += 1
+            share = common / max(len(word), len(other))
+            if share >= COMMON_SHARE:
+                yield other, documents, share
+
+    def nearest(self, word: str, limit: int = NEAREST_WORDS) -> list[tuple[str, int, float]]:
+        """Return the nearest words of the catalogue: word, documents, likeness (0 to 1), best first."""
+        own = trigrams(word)
+        left, chosen = TRIGRAM_BUDGET, []
+        for words, trigram in self._execute(self._statements["trigram_counts"], (json.dumps(sorted(own)),)):
+            if chosen and words > left:
+                break
+            chosen.append(trigram)
+            left -= words
+        near = self._execute(self._statements["words_by_trigrams"], (json.dumps(chosen),)) if chosen else ()
+        found = [(other, documents, dice(own, trigrams(other))) for other, documents in near]
+        found = [one for one in found if one[2] >= NEAREST_LEAST and one[0] != word]
+        found.sort(key=lambda one: (-one[2], -one[1], one[0]))
+        return found[:limit]
+
+    # Candidates -------------------------------------------------------------------------------------------
+
+    def _candidates(self, units: list[Unit], allowed: set[int] | None) -> list[int]:
+        """Return the rowids worth scoring: those with the largest sums of idf, the rarest words' rows first."""
+        units = sorted(units, key=lambda unit: (unit.size, unit.word))
+        sums: dict[int, float] = {}
+        left = FETCHED
+        matches = [_match(unit) for unit in units]
+        for place, unit in enumerate(units):
+            if unit.size <= left or len(units) == 1:
+                left -= unit.size
+                exact = f'"{unit.word}"' if unit.word in unit.weights else ""
+                match = matches[place]
+            elif left > 0 or len(sums) < KEPT:
+                # A broad word: only the rows that hold another word too.
+                others = [
+                    one
+                    for n, one in enumerate(matches)
+                    if n != place and not self._language.is_stop(units[n].word)
+                ]
+                others = others or [one for n, one in enumerate(matches) if n != place]
+                exact, match = "", f"({matches[place]}) AND ({' OR '.join(others)})"
+                left -= FETCHED // 4
+            else:
+                break
+            full = set()
+            if exact:
+                full = {rowid for (rowid,) in self._found(exact)}
+            for rowid in full:
+                sums[rowid] = sums.get(rowid, 0.0) + unit.idf
+            if match != exact:
+                for (rowid,) in self._found(match):
+                    if rowid not in full:
+                        sums[rowid] = sums.get(rowid, 0.0) + 0.6 * unit.idf
+        rowids = sums if allowed is None else [rowid for rowid in sums if rowid in allowed]
+        return sorted(rowids, key=lambda rowid: (-sums[rowid], rowid))[:KEPT]
+
+    def _found(self, match: str) -> Iterable[tuple[int]]:
+        return self._execute(self._statements["rowids_by_match"], (match, FETCHED))
+
+    def _rows(self, rowids: list[int]) -> list[tuple[Row, str]]:
+        found = self._execute(self._statements["rows_by_rowid"], (json.dumps(rowids),))
+        return [(Row(*row[:-1]), row[-1]) for row in found]
+
+    # Scores -----------------------------------------------------------------------------------------------
+
+    def _scored(self, asked: Asked, units: list[Unit], rows: list[tuple[Row, str]]) -> list[Candidate]:
+        by_word: dict[str, list[tuple[int, float]]] = {}
+        for place, unit in enumerate(units):
+            for word, weight in unit.weights.items():
+                by_word.setdefault(word, []).append((place, weight))
+        phrases = [(place, f" {phrase}") for place, unit in enumerate(units) for phrase in unit.phrases]
+        initials = [place for place, unit in enumerate(units) if unit.initials]
+        question = trigrams(asked.text)
+        scored = []
+        for row, text in rows:
+            frequencies: dict[int, float] = {}
+            title = row.title_lc.split(" ")
+            body = f"{row.keywords_lc} {text}".split()
+            self._count(
+                frequencies,
+                by_word,
+                phrases,
+                row.title_lc,
+                title,
+                1 / (1 - TITLE_B + TITLE_B * len(title) / self._title_words),
+            )
+            if body:
+                norm = 1 - BODY_B + BODY_B * len(body) / self._body_words if self._body_words else 1.0
+                self._count(frequencies, by_word, phrases, f"{row.keywords_lc} {text}", body, BODY / norm)
+            if initials:
+                self._count_initials(frequencies, units, initials, title)
+            score = sum(
+                units[place].idf * frequency * (K1 + 1) / (frequency + K1)
+                for place, frequency in sorted(frequencies.items())
+            )
+            score *= 1 + LIKENESS * dice(question, trigrams(row.title_lc))
+            scored.append((-round(score, 9), -len(row.id), row.rowid, row, text))
+        scored.sort(key=lambda one: one[:3])
+        return [
+            self._candidate(-score, row, text, asked, units) for score, _, _, row, text in scored if score
+        ]
+
+    def _count(
+        self,
+        frequencies: dict[int, float],
+        by_word: Mapping[str, Sequence[tuple[int, float]]],
+        phrases: Sequence[tuple[int, str]],
+        text: str,
+        words: Sequence[str],
+        norm: float,
+    ) -> None:
+        for word in words:
+            if word in by_word:
+                for place, weight in by_word[word]:
+                    frequencies[place] = frequencies.get(place, 0.0) + weight * norm
+        for place, phrase in phrases:
+            times = f" {text}".count(phrase)
+            if times:
+                frequencies[place] = frequencies.get(place, 0.0) + times * norm
+
+    def _count_initials(
+        self,
+        frequencies: dict[int, float],
+        units: Sequence[Unit],
+        places: Iterable[int],
+        title: Sequence[str],
+    ) -> None:
+        every = "".join(word[:1] for word in title)
+        some = "".join(word[:1] for word in title if not self._language.is_stop(word))
+        norm = 1 / (1 - TITLE_B + TITLE_B * len(title) / self._title_words)
+        for place in places:
+            if units[place].word in every or units[place].word in some:
+                frequencies[place] = frequencies.get(place, 0.0) + INITIALS * norm
+
+    def _candidate(self, score: float, row: Row, text: str, asked: Asked, units: Sequence[Unit]) -> Candidate:
+        fields = {"id": row.id_lc, "title": row.title_lc, "keywords": row.keywords_lc, "text": text}
+        words = set(f"{row.title_lc} {row.keywords_lc} {text}".split())
+        stand_ins = {}
+        for unit in units:
+            near = tuple(sorted(word for word in unit.weights if word in words))
+            if near and unit.word not in words:
+                stand_ins[unit.word] = near
+        missing = []
+        for one in asked.expansions:
+            if not holds(fields, one) and not any(word in stand_ins for word in one.term.split(" ")):
+                missing.append(one)
+        used = {word for one in asked.expansions if not holds(fields, one) for word in one.term.split(" ")}
+        return Candidate(
+            score, row, text, tuple(missing), {word: near for word, near in stand_ins.items() if word in used}
+        )
+
+
+def _match(unit: Unit) -> str:
+    words = [f'"{word}"' for word in unit.weights]
+    return " OR ".join([*words, *(f'"{phrase}"*' for phrase in unit.phrases)])
+
+
+def _sources_by_word(asked: Asked) -> dict[str, list[str]]:
+    """Return word of the question → the vocabulary's patterns for the term it is part of."""
+    found: dict[str, list[str]] = {}
+    for one in asked.expansions:
+        patterns = [pattern.text for pattern in one.all_patterns if pattern.kind == VOCABULARY]
+        for word in one.term.split(" ") if patterns else ():
+            found.setdefault(word, []).extend(patterns)
+    return found
