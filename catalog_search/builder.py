@@ -35,7 +35,9 @@ from catalog_search.statements import query_time, statement
 from catalog_search.text import SPELLINGS, full_folding
 from catalog_search.vocabulary import Vocabulary
 
-LICENCE_NOTES = "The table folding is made from Unidecode (GPL-2.0-or-later). Documents are under the licence of their source."
+LICENCE_NOTES = (
+    "The table folding is made from Unidecode (GPL-2.0-or-later). Documents are under the licence of their source."
+)
 NAMED_BAD_ROWS = 20
 
 Progress = Callable[[float | None, int], None]
@@ -65,7 +67,8 @@ class BuildReport:
     notes: list[str] = field(default_factory=list)
     """What was chosen where the settings leave a choice."""
     seconds: float = 0.0
-    bytes: int = 0
+    size: int = 0
+    """Bytes of the database."""
     content_hash: str = ""
     image: bytes | None = field(default=None, repr=False)
     """The database itself, of a build into ":memory:"."""
@@ -115,11 +118,7 @@ def build(
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise DatabaseError(f"SQLite {sqlite3.sqlite_version} is too old; 3.40 or newer is needed")
     if not isinstance(settings, Settings):
-        settings = (
-            Settings.from_mapping(settings)
-            if isinstance(settings, Mapping)
-            else load_settings(Path(settings))
-        )
+        settings = Settings.from_mapping(settings) if isinstance(settings, Mapping) else load_settings(Path(settings))
     removable = _max_removed(max_removed)
     language = load_language(settings.language)
     vocabulary = (
@@ -141,13 +140,11 @@ def build(
     else:
         image = None
         report, size = _into_file(build, target, removable)
-    values = {**report, "path": target, "bytes": size, "image": image}
+    values = {**report, "path": target, "size": size, "image": image}
     return BuildReport(name=settings.name, seconds=round(time.perf_counter() - began, 3), **values)
 
 
-def _into_file(
-    build: _Build, target: str, removable: tuple[float, bool] | None
-) -> tuple[dict[str, Any], int]:
+def _into_file(build: _Build, target: str, removable: tuple[float, bool] | None) -> tuple[dict[str, Any], int]:
     try:
         if os.path.isdir(target):
             raise DatabaseError("is a folder; name the file to write with -o", path=target)
@@ -312,21 +309,17 @@ class _Build:
         if not found:
             return []
         if self._settings.duplicates == "error":
-            named = "\n".join(
-                f"  id “{one['id']}”: lines {_list(one['lines'])}" for one in found[:NAMED_BAD_ROWS]
-            )
+            named = "\n".join(f"  id “{one['id']}”: lines {_list(one['lines'])}" for one in found[:NAMED_BAD_ROWS])
             more = f"\n  and {len(found) - NAMED_BAD_ROWS} more" if len(found) > NAMED_BAD_ROWS else ""
             raise SourceError(
-                f"{len(found)} ids are given more than once (duplicate id); nothing was built. Correct the file, or set "
-                f"“duplicates: first” or “duplicates: merge”\n{named}{more}",
+                f"{len(found)} ids are given more than once (duplicate id); nothing was built. "
+                f"Correct the file, or set “duplicates: first” or “duplicates: merge”\n{named}{more}",
                 path=self._source.name,
                 key=str(found[0]["id"]),
             )
         places = ", ".join("?" * len(Draft._fields))
         for one in found:
-            rows = self._execute(
-                "SELECT * FROM drafts WHERE id = ? ORDER BY line, rowid", (one["id"],)
-            ).fetchall()
+            rows = self._execute("SELECT * FROM drafts WHERE id = ? ORDER BY line, rowid", (one["id"],)).fetchall()
             drafts = [Draft(*row) for row in rows]
             kept = drafts[0] if self._settings.duplicates == "first" else merged(drafts, self._maker)
             self._execute("DELETE FROM drafts WHERE id = ?", (one["id"],))
@@ -350,15 +343,13 @@ class _Build:
         self._execute("CREATE VIRTUAL TABLE temp.by_column USING fts5vocab(main, documents_fts, col)")
         self._execute("CREATE TEMP TABLE counted AS SELECT term, doc FROM by_word")
         words = self._execute(
-            "SELECT term, doc FROM counted WHERE term IN (SELECT term FROM by_column WHERE col <> 'id_lc') ORDER BY term"
+            "SELECT term, doc FROM counted "
+            "WHERE term IN (SELECT term FROM by_column WHERE col <> 'id_lc') ORDER BY term"
         )
         singular = self._language.singular
         self._connection.executemany(
             "INSERT INTO words (word, documents, weight, singular) VALUES (?, ?, ?, ?)",
-            (
-                (word, count, round(1000 * math.log(documents / count)), singular(word))
-                for word, count in words
-            ),
+            ((word, count, round(1000 * math.log(documents / count)), singular(word)) for word, count in words),
         )
         self._execute(
             "WITH RECURSIVE place(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM place "
@@ -390,21 +381,18 @@ class _Build:
 
     def _write_vocabulary(self) -> list[Measured]:
         measured = measure(self._connection, self._vocabulary)
-        by_line: dict[tuple[int, str], Measured] = {}
-        for pair, one in zip(self._vocabulary.pairs, measured, strict=True):
-            by_line[pair.line, pair.asked] = one
-            for source in pair.source:
-                by_line.setdefault((pair.line, source), one)
+        by_pair = {id(pair): one for pair, one in zip(self._vocabulary.pairs, measured, strict=True)}
         self._connection.executemany(
-            "INSERT INTO vocabulary (key, asked, pattern, source, asked_documents, source_documents, gain, verdict) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO vocabulary (key, asked, pattern, source, asked_documents, source_documents, gain, "
+            "verdict, detail, line, reverse) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (
                     entry.key, entry.asked, entry.source.pattern, entry.source.written,
-                    one.asked_documents, one.source_documents, one.gain, one.verdict,
+                    one.asked_documents, one.source_documents, one.gain, one.verdict, one.detail,
+                    one.line, entry.reverse,
                 )
                 for entry in self._vocabulary.entries
-                for one in [by_line[entry.line, entry.asked]]
+                for one in [by_pair[id(entry.pair)]]
             ),
         )  # fmt: skip
         return measured
@@ -472,7 +460,8 @@ class _Build:
         ):
             digest.update(repr(part).encode())
         for row in self._execute(
-            "SELECT rowid, id, title, url, keywords, metadata, path, heading, first_line, last_line, text FROM documents ORDER BY rowid"
+            "SELECT rowid, id, title, url, keywords, metadata, path, heading, first_line, last_line, text "
+            "FROM documents ORDER BY rowid"
         ):
             digest.update(repr(row).encode())
         return digest.hexdigest()
@@ -480,9 +469,7 @@ class _Build:
     def _index_facets(self) -> None:
         for facet in self._settings.documents.facets:
             name = self._db.quote(f'$."{facet}"')
-            self._execute(
-                f"CREATE INDEX {_identifier(f'documents_facet_{facet}')} ON documents(facets_lc ->> {name})"
-            )
+            self._execute(f"CREATE INDEX {_identifier(f'documents_facet_{facet}')} ON documents(facets_lc ->> {name})")
 
     # Against the previous database ------------------------------------------------------------------------
 
@@ -511,7 +498,8 @@ class _Build:
         now, then = (", ".join(f"{table}.{column}" for column in columns) for table in ("d", "p"))
         counted = {
             "added": "SELECT count(*) FROM documents WHERE id NOT IN (SELECT id FROM previous.documents)",
-            "changed": f"SELECT count(*) FROM documents d JOIN previous.documents p ON p.id = d.id WHERE ({now}) IS NOT ({then})",
+            "changed": "SELECT count(*) FROM documents d JOIN previous.documents p ON p.id = d.id "
+            f"WHERE ({now}) IS NOT ({then})",
             "removed": "SELECT count(*) FROM previous.documents WHERE id NOT IN (SELECT id FROM documents)",
         }
         changes = {name: int(self._execute(sql).fetchone()[0]) for name, sql in counted.items()}
@@ -523,8 +511,8 @@ class _Build:
             if changes["removed"] > limit:
                 said = f"{number:g}%" if share else f"{number:g}"
                 raise DatabaseError(
-                    f"{changes['removed']} of {before} documents would be removed, more than max-removed {said} allows; "
-                    "the old file is untouched. If that is right, build with a larger --max-removed or without it",
+                    f"{changes['removed']} of {before} documents would be removed, more than max-removed {said} "
+                    "allows; the old file is untouched. If that is right, build with a larger one or without",
                     path=previous,
                 )
         return changes

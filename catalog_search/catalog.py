@@ -1,10 +1,10 @@
 """A catalogue: a question → a SearchResult, an id → a Document.
 
-    with Catalog.open("oecd.db") as catalog:
-        answer = catalog.search("labor force")
-        for result in answer.results:
-            print(result.id, result.title, result.url)
-        document = catalog.fetch(answer.results[0].id)
+with Catalog.open("oecd.db") as catalog:
+    answer = catalog.search("labor force")
+    for result in answer.results:
+        print(result.id, result.title, result.url)
+    document = catalog.fetch(answer.results[0].id)
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import json
 import os
 import sqlite3
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from catalog_search.database import Database
 from catalog_search.document import Document
 from catalog_search.errors import DocumentNotFound, QueryError, nearest
 from catalog_search.expansion import (
-    SPELLING,
     Asked,
     Expansion,
     Source,
@@ -30,7 +30,7 @@ from catalog_search.expansion import (
 )
 from catalog_search.language import Language, Rule
 from catalog_search.query import Query, compile_statement, match_string
-from catalog_search.ranking import COUNTED, Planner, Row, Strict, Where
+from catalog_search.ranking import COUNTED, Planner, Strict, Where
 from catalog_search.relaxing import KEPT, Candidate, Relaxed
 from catalog_search.result import Match, Result, SearchResult, Term, matched_in
 from catalog_search.text import Folding, fold
@@ -99,6 +99,22 @@ class Catalog:
     def close(self) -> None:
         """Close the database, for every thread."""
         self._database.close()
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the catalogue is and how large: what `info --json` prints."""
+        numbers = {"documents": "documents", "words": "words", "vocabulary_entries": "vocabulary"}
+        with self._database.errors():
+            execute = self._database.connection().execute
+            counts = {name: execute(f"SELECT count(*) FROM {table}").fetchone()[0] for name, table in numbers.items()}
+            (size,) = execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()").fetchone()
+        told = ("name", "title", "language", "publisher", "licence", "source_url", "revision", "retrieved_at")
+        return {
+            **{name: self.info[name] for name in told},
+            **counts,
+            "facets": self._facets,
+            "bytes": size,
+            **{name: self.info[name] for name in ("format_version", "content_hash", "licence_notes")},
+        }
 
     def say(self, key: str, **values: object) -> str:
         """Return a message in the catalogue's language."""
@@ -203,7 +219,7 @@ class Catalog:
         if text.isascii():
             return _ASCII, []
         singles = {character for character in text if not character.isascii()}
-        pairs = {first + second for first, second in zip(text, text[1:], strict=False) if second in singles}
+        pairs = {first + second for first, second in pairwise(text) if second in singles}
         rows = dict(
             self._database.connection().execute(
                 self._statements["folding_by_key"],
@@ -236,7 +252,13 @@ class Catalog:
             answer.results.append(result)
 
     def _fill_relaxed(
-        self, answer: SearchResult, found: list[Candidate], asked: Asked, offset: int, limit: int, explain: bool
+        self,
+        answer: SearchResult,
+        found: list[Candidate],
+        asked: Asked,
+        offset: int,
+        limit: int,
+        explain: bool,
     ) -> None:
         if not found:
             return
@@ -299,7 +321,8 @@ class Catalog:
 
     def _where(self, where: Mapping[str, str | Sequence[str]]) -> Where:
         self._known_facets(where)
-        sql, parameters = "", []
+        sql = ""
+        parameters: list[str] = []
         for name, value in where.items():
             values = [value] if isinstance(value, str) else list(value)
             folded = json.dumps([fold(one, self._folding(one)[0]) for one in values])
@@ -327,9 +350,7 @@ class Catalog:
 
     # Why --------------------------------------------------------------------------------------------------
 
-    def explain(
-        self, question: str, id: str, where: Mapping[str, str | Sequence[str]] | None = None
-    ) -> list[str]:
+    def explain(self, question: str, id: str, where: Mapping[str, str | Sequence[str]] | None = None) -> list[str]:
         """Say why a document is among the results of a question, or is not: one sentence a reason.
 
         Raises:
@@ -395,6 +416,15 @@ class Catalog:
         with self._database.errors():
             return compile_statement(self._ask(question)[0], dialect)
 
+    def ids_by_statement(self, question: str, dialect: str, limit: int) -> list[tuple[str]]:
+        """Run `statement` and return the first ids."""
+        query = self.statement(question, dialect)
+        with self._database.errors():
+            rows = self._database.connection().execute(
+                f"SELECT id FROM ({query.sql} LIMIT {int(limit)})", query.parameters
+            )
+            return rows.fetchall()
+
     # Fetch ------------------------------------------------------------------------------------------------
 
     def fetch(self, id: str) -> Document:
@@ -442,6 +472,3 @@ def _held(place: int, one: Expansion, matched: Mapping[str, Sequence[Match]]) ->
     if one.words and all(any(pattern.text in found for pattern in word) for word in one.words):
         return True
     return any(pattern.text in found for pattern in one.patterns)
-
-
-

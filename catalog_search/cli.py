@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 
     from catalog_search.builder import BuildReport
     from catalog_search.catalog import Catalog
-    from catalog_search.measure import Measured
-    from catalog_search.result import Match, Result, SearchResult
+    from catalog_search.result import Match, SearchResult
 
 
 class Errors(click.Group):
@@ -69,7 +67,9 @@ def opened(path: str) -> Catalog:
 @click.argument("settings", metavar="CATALOG.yaml", type=click.Path())
 @click.option("-o", "--output", metavar="OUT.db", type=click.Path(), help="The file to write; <name>.db by default.")
 @click.option(
-    "--max-removed", metavar="N|N%", help="Refuse if more documents than that are gone against the previous file."
+    "--max-removed",
+    metavar="N|N%",
+    help="Refuse if more documents than that are gone against the previous file.",
 )
 @as_json
 def build(settings: str, output: str | None, max_removed: str | None, json_: bool) -> None:
@@ -117,15 +117,18 @@ class progress_bar:
 
 def print_report(report: BuildReport) -> None:
     click.secho(f"{report.path}", bold=True, nl=False)
-    click.echo(f": {count(report.documents, 'document')}, {report.bytes:,} bytes, {report.seconds:.1f} s")
+    click.echo(f": {count(report.documents, 'document')}, {report.size:,} bytes, {report.seconds:.1f} s")
     click.echo(f"  added {report.added:,}, changed {report.changed:,}, removed {report.removed:,}")
     for note in report.notes:
         click.echo(f"  {visible(note)}")
     if report.without_url:
-        click.secho(f"  {count(report.without_url, 'document')} without url: they cannot be cited as links", fg="yellow")
+        click.secho(
+            f"  {count(report.without_url, 'document')} without url: they cannot be cited as links",
+            fg="yellow",
+        )
     if report.ragged_lines:
-        said = f"  {count(len(report.ragged_lines), 'row')} with surplus or missing cells: lines {some(report.ragged_lines)}"
-        click.secho(said, fg="yellow")
+        rows, lines = count(len(report.ragged_lines), "row"), some(report.ragged_lines)
+        click.secho(f"  {rows} with surplus or missing cells: lines {lines}", fg="yellow")
     if report.skipped:
         click.secho(f"  {count(len(report.skipped), 'row')} left out:", fg="yellow")
         for row in report.skipped[:20]:
@@ -175,7 +178,9 @@ def conditions(values: Iterable[str]) -> dict[str, list[str]]:
 @click.option("--count", "count_", is_flag=True, help="Count the answer exactly, to 10,000.")
 @click.option("--no-relax", is_flag=True, help="Give nothing rather than documents that lack a term.")
 @click.option("--explain", is_flag=True, help="Say for each result what matched where.")
-@click.option("--id", "id_", metavar="ID", help="With --explain: say why that document is among the results, or is not.")
+@click.option(
+    "--id", "id_", metavar="ID", help="With --explain: say why that document is among the results, or is not."
+)
 @as_json
 def search(
     database: str, question: str, limit: int, offset: int, where: tuple[str, ...], facets: tuple[str, ...],
@@ -300,7 +305,9 @@ def info(database: str, json_: bool) -> None:
         return
     width = max(map(len, found))
     for name, value in found.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list) else f"{value:,}" if isinstance(value, int) else value
+        shown = (
+            ", ".join(map(str, value)) if isinstance(value, list) else f"{value:,}" if isinstance(value, int) else value
+        )
         click.echo(f"{name:<{width}}  {visible(str(shown))}")
 
 
@@ -341,12 +348,13 @@ def vocab_measure(database: str, vocabulary: str | None, json_: bool) -> None:
     Without a file, the pairs that the database was built with. Counts are documents, taken from the index:
     that hold the asked word, that hold one of the source's words, and what the pair gains.
     """
-    with opened(database) as catalog:
-        measured, path = catalog.measure(vocabulary)
+    from catalog_search.measure import measure_database
+
+    pairs = [one.as_json(vocabulary) for one in measure_database(database, vocabulary)]
     if json_:
-        print_json({"database": database, "vocabulary": path, "pairs": [one.as_json(path) for one in measured]})
+        print_json({"database": database, "vocabulary": vocabulary, "pairs": pairs})
     else:
-        print_pairs([one.as_json(path) for one in measured])
+        print_pairs(pairs)
 
 
 def print_pairs(pairs: Sequence[dict[str, Any]]) -> None:

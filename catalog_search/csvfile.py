@@ -43,9 +43,7 @@ def _sample_rows(sample: Sequence[str], delimiter: str) -> list[list[str]]:
         return [row for row in csv.reader(sample, delimiter=delimiter) if row]
 
 
-def read_cells(
-    lines: Iterable[str], delimiter: str, path: object
-) -> Iterator[tuple[int, list[str], str | None]]:
+def read_cells(lines: Iterable[str], delimiter: str, path: object) -> Iterator[tuple[int, list[str], str | None]]:
     """Yield (first line, cells, problem) for each row; blank lines are no rows.
 
     Lines are counted from 1 as an editor counts them. A row with a problem, a stray quotation mark, has no

@@ -84,9 +84,7 @@ class Database:
             opened.deserialize(self._bytes)
         else:
             # immutable: a published file is replaced, never written, so no locks are needed to read it.
-            quoted = "".join(
-                f"%{ord(sign):02x}" if sign in "%?#" else sign for sign in os.path.abspath(self.name)
-            )
+            quoted = "".join(f"%{ord(sign):02x}" if sign in "%?#" else sign for sign in os.path.abspath(self.name))
             opened = sqlite3.connect(
                 f"file:{quoted}?mode=ro&immutable=1", uri=True, isolation_level=None,
                 check_same_thread=False, cached_statements=256,

@@ -11,7 +11,7 @@ from catalog_search.template import url_problem
 from catalog_search.text import fold, full_folding, joined, mark, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from catalog_search.formats import Row, Value
     from catalog_search.settings import Priority, Settings
@@ -78,9 +78,7 @@ class DocumentMaker:
         url = parts.url.render_url(row.text) if parts.url else ""
         if problem := url_problem(url):
             raise BadRow(problem)
-        keywords = [
-            keyword for column in parts.keywords for keyword in column.keywords(row.get(column.column))
-        ]
+        keywords = [keyword for column in parts.keywords for keyword in column.keywords(row.get(column.column))]
         text = parts.text.render(row.text) if parts.text else ""
         metadata = {}
         for column in parts.metadata:
@@ -94,7 +92,7 @@ class DocumentMaker:
 
     def draft(
         self, line: int, priority: int, id: str, title: str, url: str,
-        keywords: list[str], text: str, metadata: dict[str, Value],
+        keywords: list[str], text: str, metadata: Mapping[str, Value],
     ) -> Draft:  # fmt: skip
         """Return a document from its parts, with the normal forms and the rank made."""
         folding = self._folding
@@ -107,11 +105,13 @@ class DocumentMaker:
         for part in (title, text, *keywords):
             if not part.isascii():
                 self.rare.update(character for character in set(part) if character >= "\u3400")
-        facets = {
-            name: [fold(str(item), folding) for item in value] if isinstance(value, list) else fold(_text(value), folding)
-            for name in self._documents.facets
-            if (value := metadata.get(name)) is not None
-        }  # fmt: skip
+        facets: dict[str, str | list[str]] = {}
+        for name in self._documents.facets:
+            value = metadata.get(name)
+            if isinstance(value, list):
+                facets[name] = [fold(_text(item), folding) for item in value]
+            elif value is not None:
+                facets[name] = fold(_text(value), folding)
         return Draft(
             line, static_rank(priority, title_lc, id),
             id, title, url, fold(id, folding), title_lc, " ".join([*words, *compounds]),
@@ -120,11 +120,7 @@ class DocumentMaker:
 
 
 def _json(value: object) -> str:
-    return (
-        json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        if value
-        else ("[]" if value == [] else "{}")
-    )
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else ("[]" if value == [] else "{}")
 
 
 def _text(value: Value) -> str:
@@ -153,7 +149,7 @@ def rank_of(number: float) -> int:
     limit = 3.4e38
     (bits,) = struct.unpack(">I", struct.pack(">f", max(-limit, min(limit, number)) + 0.0))
     bits = bits ^ 0xFFFFFFFF if bits & 0x80000000 else bits | 0x80000000
-    return min(bits >> 13, LAST_PRIORITY - 1)
+    return min(int(bits) >> 13, LAST_PRIORITY - 1)
 
 
 def static_rank(priority: int, title_lc: str, id: str) -> int:
@@ -162,8 +158,8 @@ def static_rank(priority: int, title_lc: str, id: str) -> int:
     Priority (19 bits), length of the title (10 bits), three bytes of BLAKE2b of the id: a changed catalogue
     moves only its changed documents.
     """
-    (start,) = struct.unpack(">I", b"\0" + blake2b(id.encode(), digest_size=8).digest()[:3])
-    return (priority << 34) | (min(len(title_lc), LONGEST_TITLE) << 24) | int(start)
+    start = int.from_bytes(blake2b(id.encode(), digest_size=8).digest()[:3], "big")
+    return (priority << 34) | (min(len(title_lc), LONGEST_TITLE) << 24) | start
 
 
 def merged(drafts: Iterable[Draft], maker: DocumentMaker) -> Draft:

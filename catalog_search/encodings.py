@@ -70,16 +70,16 @@ def decoding_error(binary: IO[bytes], encoding: str, stated: str | None, path: o
     while True:
         chunk = binary.read(_CHUNK)
         state = decoder.getstate()
-        pending = len(state[0])
         try:
             line += newlines.decode(decoder.decode(chunk, not chunk)).count("\n")
         except UnicodeDecodeError as problem:
+            # what the decoder was given ends with the chunk; a mark at the start may have been taken off
+            start = problem.start + len(chunk) - len(problem.object)
             decoder.setstate(state)
-            good = max(0, problem.start - pending)
-            line += newlines.decode(decoder.decode(chunk[:good])).count("\n")
+            line += newlines.decode(decoder.decode(chunk[: max(0, start)])).count("\n")
             bad = problem.object[problem.start : problem.start + 1]
-            at = offset - pending + problem.start
-            return _error(bad, at, line, likely_encodings(problem.object), encoding, stated, path)
+            likely = likely_encodings(problem.object)
+            return _error(bad, offset + start, line, likely, encoding, stated, path)
         except UnicodeError as problem:
             return SourceError(f"is not {encoding}: {problem}; correct source.encoding", path=path, line=line)
         offset += len(chunk)
@@ -104,9 +104,7 @@ def _plausible(sample: bytes, encoding: str) -> bool:
         text = codecs.getincrementaldecoder(encoding)().decode(sample)
     except UnicodeError:
         return False
-    return not any(
-        unicodedata.category(letter) in ("Cc", "Cn", "Co") for letter in set(text) - set("\t\r\n\f")
-    )
+    return not any(unicodedata.category(letter) in ("Cc", "Cn", "Co") for letter in set(text) - set("\t\r\n\f"))
 
 
 def _error(

@@ -33,17 +33,13 @@ class CatalogSearchError(Exception):
     'a.csv, line 3: the row has no id'
     """
 
-    def __init__(
-        self, message: str, *, path: object = None, line: int | None = None, key: str | None = None
-    ) -> None:
+    def __init__(self, message: str, *, path: object = None, line: int | None = None, key: str | None = None) -> None:
         self.message = message
         self.path = None if path is None else str(path)
         self.line = line
         self.key = key
         place = ", ".join(
-            part
-            for part in (self.path, None if line is None else f"line {line}", key and f"key {key}")
-            if part
+            part for part in (self.path, None if line is None else f"line {line}", key and f"key {key}") if part
         )
         super().__init__(f"{place}: {message}" if place else message)
 

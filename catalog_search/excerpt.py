@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from catalog_search.text import Folding, fold
+from catalog_search.text import Folding, fold, full_folding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,6 +34,25 @@ def cut_around(text: str, text_lc: str, patterns: Iterable[Pattern], folding: Fo
     word = next((place for pattern in patterns if (place := _word_of(pattern, text_lc)) >= 0), 0)
     chunks = list(_around(text, word, folding))
     return _fitted(text, chunks) if chunks else ""
+
+
+def spans(text: str, patterns: Iterable[str], folding: Folding | None = None) -> list[tuple[int, int]]:
+    """Return where in a text as it is written words begin with one of the patterns, to highlight them.
+
+    >>> spans("Labour force", ["labour"])
+    [(0, 6)]
+    """
+    folding = folding or full_folding()
+    chunks = [(match.span(), fold(match[0], folding).split()) for match in _CHUNK.finditer(text)]
+    words = [(word, span) for span, parts in chunks for word in parts]
+    found: set[tuple[int, int]] = set()
+    for pattern in patterns:
+        parts = pattern.split(" ")
+        for place in range(len(words) - len(parts) + 1):
+            here = [word for word, _ in words[place : place + len(parts)]]
+            if here[:-1] == parts[:-1] and here[-1].startswith(parts[-1]):
+                found.update(span for _, span in words[place : place + len(parts)])
+    return sorted(found)
 
 
 def _word_of(pattern: Pattern, text_lc: str) -> int:

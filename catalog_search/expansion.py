@@ -18,8 +18,12 @@ from catalog_search.text import MAX_CHARACTERS, MAX_WORDS, Folding, cut, joined,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeAlias
 
     from catalog_search.language import Language
+
+    # Keys → for each that the vocabulary holds, what the source says; see `key_of`.
+    Find: TypeAlias = Callable[[Iterable[str]], Mapping[str, Sequence["Source"]]]
 
 OWN, SINGULAR, SPELLING, VOCABULARY = "own", "singular", "spelling", "vocabulary"
 
@@ -132,10 +136,6 @@ class Word(NamedTuple):
         return plain(self.marked).split(" ")
 
 
-Find = "Callable[[Iterable[str]], Mapping[str, Sequence[Source]]]"
-"""Keys → for each that the vocabulary holds, what the source says. See `key_of`."""
-
-
 def key_of(text: str, language: Language, folding: Folding) -> str:
     """Return the key under which a vocabulary holds an asked word: the singulars of its normal form.
 
@@ -203,9 +203,7 @@ def expand(
             ignored.append(plain(word.marked))
         else:
             expansions.append(
-                Expansion(
-                    plain(word.marked), word.asked, _patterns(word, own, language), sources=_written(own)
-                )
+                Expansion(plain(word.marked), word.asked, _patterns(word, own, language), sources=_written(own))
             )
         position += length
     if not expansions and ignored:  # cannot happen: all_stop keeps them
@@ -283,9 +281,7 @@ def _phrase(
     return Expansion(
         term=" ".join(plain(word.marked) for word in words),
         asked=" ".join(word.asked for word in words),
-        patterns=tuple(
-            Pattern(text, VOCABULARY) for text in dict.fromkeys(source.pattern for source in sources)
-        ),
+        patterns=tuple(Pattern(text, VOCABULARY) for text in dict.fromkeys(source.pattern for source in sources)),
         words=tuple(each),
         sources=_written(sources),
     )
@@ -309,9 +305,7 @@ def holds(fields: Mapping[str, str], expansion: Expansion) -> bool:
     """Tell whether one term has a match in fields of normal form."""
 
     def any_of(patterns: Iterable[Pattern]) -> bool:
-        return any(
-            pattern.starts(text, is_id=name == "id") for pattern in patterns for name, text in fields.items()
-        )
+        return any(pattern.starts(text, is_id=name == "id") for pattern in patterns for name, text in fields.items())
 
     return (bool(expansion.words) and all(map(any_of, expansion.words))) or any_of(expansion.patterns)
 

@@ -325,9 +325,7 @@ def _json_records(text: JsonText, decoder: _Decoder, path: object, inside: list[
             yield _json_row(line, record, decoder, _ESCAPED_SURROGATE.search(*text.source()) is not None)
         return
     if text.peek() != "{":
-        raise SourceError(
-            f'no mapping that could hold "{inside[0]}" (source.records)', path=path, line=text.line
-        )
+        raise SourceError(f'no mapping that could hold "{inside[0]}" (source.records)', path=path, line=text.line)
     whole = ".".join(inside)
     keys, found = [], False
     for key in text.members():

@@ -263,9 +263,7 @@ def parse_language(content: str, path: object = None) -> Language:
     """
     pack = _Pack(path)
     top = yamlfile.parse(content, VocabularyError, path=path)
-    pack.check_keys(
-        top, required=("language", "name", "stop_words", "possessive", "elision", "singular", "messages")
-    )
+    pack.check_keys(top, required=("language", "name", "stop_words", "possessive", "elision", "singular", "messages"))
     rules = [
         *(Rule("possessive", form, "", 0) for form in pack.cuts(top, "possessive", r"-[a-z0-9^]+", '"-s"')),
         *(Rule("elision", form, "", 0) for form in pack.cuts(top, "elision", r"[a-z0-9^]+-", '"l-"')),
@@ -289,9 +287,7 @@ class _Pack:
     def wrong(self, message: str, line: int, key: str) -> VocabularyError:
         return VocabularyError(message, path=self.path, line=line, key=key)
 
-    def check_keys(
-        self, mapping: yamlfile.Mapping, required: Iterable[str], optional: Iterable[str] = ()
-    ) -> None:
+    def check_keys(self, mapping: yamlfile.Mapping, required: Iterable[str], optional: Iterable[str] = ()) -> None:
         required = list(required)
         known = [*required, *optional]
         for key in mapping:
@@ -341,9 +337,7 @@ class _Pack:
             if not _MARKED.fullmatch(marked):
                 raise self.wrong(f'"{written}" is not one word', line, "stop_words")
             if marked in seen:
-                raise self.wrong(
-                    f'"{written}" is given twice, the first time as "{seen[marked]}"', line, "stop_words"
-                )
+                raise self.wrong(f'"{written}" is given twice, the first time as "{seen[marked]}"', line, "stop_words")
             seen[marked] = written
         return frozenset(seen)
 
@@ -393,9 +387,7 @@ class _Pack:
                 raise self.wrong("is so short that nothing may be left of a word", line, "least")
             for earlier, earlier_least in seen:
                 if ending.endswith(earlier) and least >= earlier_least:
-                    raise self.wrong(
-                        f'"{ending}" is never reached: "{earlier}" stands above it', line, "ending"
-                    )
+                    raise self.wrong(f'"{ending}" is never reached: "{earlier}" stands above it', line, "ending")
             seen.append((ending, least))
             yield Rule("ending", ending, singular, least)
 

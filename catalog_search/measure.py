@@ -18,15 +18,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from catalog_search.database import Database
 from catalog_search.expansion import OWN, Pattern
 from catalog_search.query import FIELDS
 from catalog_search.text import fold
+from catalog_search.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from catalog_search.vocabulary import Pair, Vocabulary
+    from catalog_search.vocabulary import Pair
 
 LEAST_GAIN = 2
 LEAST_SHARE = 0.02
@@ -97,6 +99,36 @@ class Counter:
         return self._known[match]
 
 
+def measure_database(path: str, vocabulary: str | None = None) -> list[Measured]:
+    """Measure a vocabulary file on a catalogue's database; without one, what the build measured.
+
+    Raises:
+        DatabaseError, VocabularyError: the database or the vocabulary cannot be read.
+    """
+    database = Database(path)
+    try:
+        with database.errors():
+            if vocabulary is None:
+                return measured_at_build(database.connection())
+            return measure(database.connection(), Vocabulary.load(vocabulary, database.catalog["language"]))
+    finally:
+        database.close()
+
+
+def measured_at_build(connection: sqlite3.Connection) -> list[Measured]:
+    """Return the pairs that a database was built with, with the counts and verdicts made then."""
+    rows = connection.execute(
+        "SELECT asked, source, asked_documents, source_documents, gain, verdict, detail, line FROM vocabulary "
+        "WHERE NOT reverse ORDER BY rowid"
+    )
+    found: dict[tuple[str, int], Measured] = {}
+    for row in rows:
+        one = Measured(row[0], (row[1],), *row[2:])
+        known = found.get((one.asked, one.line))
+        found[one.asked, one.line] = one._replace(source=known.source + one.source) if known else one
+    return list(found.values())
+
+
 def _any_of(patterns: Iterable[str]) -> str:
     return " OR ".join(_one(Pattern(text, OWN)) for text in patterns)
 
@@ -110,9 +142,7 @@ def _one(pattern: Pattern) -> str:
     return f'"{pattern.text}"*'
 
 
-def _measure(
-    pair: Pair, vocabulary: Vocabulary, counts: Counter, leads: dict[str, dict[str, int]]
-) -> Measured:
+def _measure(pair: Pair, vocabulary: Vocabulary, counts: Counter, leads: dict[str, dict[str, int]]) -> Measured:
     asked = fold(pair.asked, vocabulary.folding)
     sources = list(dict.fromkeys(fold(source, vocabulary.folding) for source in pair.source))
     asked_documents = counts.holding([asked])
@@ -130,16 +160,12 @@ def _measure(
     elif gain < least:
         verdict, detail = "needless", f"it adds {gain} to the {asked_documents} that “{pair.asked}” finds"
     else:
-        absent = [
-            written for written in pair.source if not counts.holding([fold(written, vocabulary.folding)])
-        ]
+        absent = [written for written in pair.source if not counts.holding([fold(written, vocabulary.folding)])]
         verdict, detail = "ok", f"{_quoted(absent)} occurs nowhere" if absent else ""
     if verdict != "self":
         for source in sources:
             earlier.setdefault(source, pair.line)
-    return Measured(
-        pair.asked, pair.source, asked_documents, source_documents, gain, verdict, detail, pair.line
-    )
+    return Measured(pair.asked, pair.source, asked_documents, source_documents, gain, verdict, detail, pair.line)
 
 
 def _with_ambiguous(measured: list[Measured], vocabulary: Vocabulary) -> list[Measured]:

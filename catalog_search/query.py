@@ -4,7 +4,7 @@
     expansions     (labor | labour) and ("r d" | rd)
     glob           ((title_lc GLOB ?1 OR title_lc GLOB ?2) OR …)     ?1 = 'labor*', ?2 = '*[^a-z0-9]labor*'
                AND (' '||title_lc||' ' GLOB ?5 OR …)                 ?5 = '* r d *'
-    fts            documents_fts MATCH ?1                            ?1 = '("labor"* OR "labour"*) AND ("r d" OR "rd"*)'
+    fts            documents_fts MATCH ?1                            ?1 = '("labor"* OR …) AND ("r d" OR "rd"*)'
 
 Text reaches SQL only as bound parameters. The two forms say the same of columns in normal form: over words
 of `[a-z0-9]+` joined by single spaces, "a token begins with p" and "p stands at the start or after a
@@ -22,6 +22,9 @@ from catalog_search.expansion import CLASS, Asked, Expansion, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeAlias
+
+    Test: TypeAlias = Callable[[str, Pattern], str]
 
 FIELDS = ("id", "title", "keywords", "text")
 """The searched fields; the normal form of each is in the column `<field>_lc`."""
@@ -152,18 +155,13 @@ def within(expansions: Iterable[Expansion], limit: int) -> list[Expansion]:
     return [
         one._replace(
             patterns=tuple(pattern for pattern in one.patterns if CLASS[pattern.kind] <= limit),
-            words=tuple(
-                tuple(pattern for pattern in word if CLASS[pattern.kind] <= limit) for word in one.words
-            ),
+            words=tuple(tuple(pattern for pattern in word if CLASS[pattern.kind] <= limit) for word in one.words),
         )
         for one in expansions
     ]
 
 
-_Test = "Callable[[str, Pattern], str]"
-
-
-def _condition(expansions: Sequence[Expansion], columns: Sequence[str], test: _Test) -> str:
+def _condition(expansions: Sequence[Expansion], columns: Sequence[str], test: Test) -> str:
     if not expansions:
         return "0"
 
@@ -189,7 +187,7 @@ def _balanced(parts: list[str], operator: str) -> str:
     return f"({_balanced(parts[:middle], operator)} {operator} {_balanced(parts[middle:], operator)})"
 
 
-def _glob_test(parameters: Parameters, *, whole: bool = False) -> _Test:
+def _glob_test(parameters: Parameters, *, whole: bool = False) -> Test:
     """Return the test of a pattern on a column in normal form."""
 
     def test(column: str, pattern: Pattern) -> str:
@@ -208,7 +206,7 @@ def _glob_test(parameters: Parameters, *, whole: bool = False) -> _Test:
     return test
 
 
-def _loose_test(parameters: Parameters) -> _Test:
+def _loose_test(parameters: Parameters) -> Test:
     """Return the test of a pattern on a column that is only lower case and without accents."""
 
     def word(column: str, text: str, whole: bool) -> str:
@@ -234,9 +232,7 @@ def is_id(column: str) -> bool:
     return column.rpartition(".")[2] in ("id_lc", "id")
 
 
-def match_string(
-    expansions: Sequence[Expansion], columns: Sequence[str] = COLUMNS, *, whole: bool = False
-) -> str:
+def match_string(expansions: Sequence[Expansion], columns: Sequence[str] = COLUMNS, *, whole: bool = False) -> str:
     """Return the FTS5 query string of a condition; one without rows if there is no expansion.
 
     Args:

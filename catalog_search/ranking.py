@@ -77,6 +77,9 @@ class Where(NamedTuple):
     parameters: tuple[str, ...] = ()
 
 
+NO_CONDITION = Where()
+
+
 class Planner:
     """Finds the first documents of a strict answer.
 
@@ -92,7 +95,7 @@ class Planner:
         connection: sqlite3.Connection,
         statements: Mapping[str, str],
         asked: Asked,
-        where: Where = Where(),
+        where: Where = NO_CONDITION,
     ) -> None:
         self._execute = connection.execute
         self._statements = statements
@@ -138,12 +141,8 @@ class Planner:
         """Return all matches if there are no more than `seen`, or if the rarest term is rare; else None."""
         sizes = self._sizes()
         rarest = min(sizes)
-        inside = [
-            one for one, size in zip(self._asked.expansions, sizes, strict=True) if size <= RATIO * rarest
-        ]
-        outside = [
-            one for one, size in zip(self._asked.expansions, sizes, strict=True) if size > RATIO * rarest
-        ]
+        inside = [one for one, size in zip(self._asked.expansions, sizes, strict=True) if size <= RATIO * rarest]
+        outside = [one for one, size in zip(self._asked.expansions, sizes, strict=True) if size > RATIO * rarest]
         limit = -1 if rarest <= BROAD else seen + 1
         rows = self._match(inside, COLUMNS, limit, check=outside)
         return None if len(rows) == limit else rows
@@ -151,22 +150,14 @@ class Planner:
     def _sizes(self) -> list[int]:
         """Return an upper bound of the documents of each term."""
         words = {
-            word
-            for one in self._asked.expansions
-            for pattern in one.all_patterns
-            for word in pattern.text.split(" ")
+            word for one in self._asked.expansions for pattern in one.all_patterns for word in pattern.text.split(" ")
         }
         bounds = dict(self._execute(self._statements["broad_prefixes"], (json.dumps(sorted(words)),)))
 
         def size(patterns: Iterable[Pattern]) -> int:
-            return sum(
-                min(bounds.get(word, BROAD) for word in pattern.text.split(" ")) for pattern in patterns
-            )
+            return sum(min(bounds.get(word, BROAD) for word in pattern.text.split(" ")) for pattern in patterns)
 
-        return [
-            (min(map(size, one.words)) if one.words else 0) + size(one.patterns)
-            for one in self._asked.expansions
-        ]
+        return [(min(map(size, one.words)) if one.words else 0) + size(one.patterns) for one in self._asked.expansions]
 
     def _ranked(self, rows: Iterable[Row]) -> list[Ranked]:
         ranked = [Ranked(*rank(row, self._asked), row) for row in rows]
@@ -207,9 +198,7 @@ class Planner:
                 if full or (tier == 3 and limit == 0 and " " not in text):
                     continue
                 names = COLUMNS if columns is None else tuple(f"{column}_lc" for column in columns)
-                rows = self._match(
-                    within(self._asked.expansions, limit), names, need + len(found), whole=whole
-                )
+                rows = self._match(within(self._asked.expansions, limit), names, need + len(found), whole=whole)
                 full = add(tier, limit, rows)
         ranked = list(found.values())
         if len(ranked) < need:
@@ -258,7 +247,7 @@ class Planner:
         if limited:
             values = (*parameters[:-1], int(parameters[-1]))
         if self._where.sql:
-            values = (*values, *([None] * (2 - len(values))), *self._where.parameters)  # type: ignore[assignment]
+            values = (*values, *self._where.parameters)
             sql = sql.replace("\nORDER BY", f"{self._where.sql}\nORDER BY")
         return [Row(*row) for row in self._execute(sql, values)]
 

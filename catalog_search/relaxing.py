@@ -169,9 +169,7 @@ class Relaxed:
             if weight > found.get(other, (0.0, 0))[0]:
                 found[other] = (weight, documents)
 
-        for other, documents in self._execute(
-            self._statements["words_by_singular"], (self._language.singular(word),)
-        ):
+        for other, documents in self._execute(self._statements["words_by_singular"], (self._language.singular(word),)):
             put(other, SAME_SINGULAR, documents)
         if len(word) < 2 or word.isdigit():
             return found
@@ -207,7 +205,8 @@ class Relaxed:
     def nearest(self, word: str, limit: int = NEAREST_WORDS) -> list[tuple[str, int, float]]:
         """Return the nearest words of the catalogue: word, documents, likeness (0 to 1), best first."""
         own = trigrams(word)
-        left, chosen = TRIGRAM_BUDGET, []
+        left = TRIGRAM_BUDGET
+        chosen: list[str] = []
         for words, trigram in self._execute(self._statements["trigram_counts"], (json.dumps(sorted(own)),)):
             if chosen and words > left:
                 break
@@ -215,7 +214,8 @@ class Relaxed:
             left -= words
         near = self._execute(self._statements["words_by_trigrams"], (json.dumps(chosen),)) if chosen else ()
         found = [(other, documents, dice(own, trigrams(other))) for other, documents in near]
-        found = [one for one in found if one[2] >= NEAREST_LEAST and one[0] != word]
+        # A word that holds the asked one inside, or at its end, is not near: uber is not in tuberculos.
+        found = [one for one in found if one[2] >= NEAREST_LEAST and word not in one[0][1:] and one[0] != word]
         found.sort(key=lambda one: (-one[2], -one[1], one[0]))
         return found[:limit]
 
@@ -235,9 +235,7 @@ class Relaxed:
             elif left > 0 or len(sums) < KEPT:
                 # A broad word: only the rows that hold another word too.
                 others = [
-                    one
-                    for n, one in enumerate(matches)
-                    if n != place and not self._language.is_stop(units[n].word)
+                    one for n, one in enumerate(matches) if n != place and not self._language.is_stop(units[n].word)
                 ]
                 others = others or [one for n, one in enumerate(matches) if n != place]
                 exact, match = "", f"({matches[place]}) AND ({' OR '.join(others)})"
@@ -298,9 +296,7 @@ class Relaxed:
             score *= 1 + LIKENESS * dice(question, trigrams(row.title_lc))
             scored.append((-round(score, 9), -len(row.id), row.rowid, row, text))
         scored.sort(key=lambda one: one[:3])
-        return [
-            self._candidate(-score, row, text, asked, units) for score, _, _, row, text in scored if score
-        ]
+        return [self._candidate(-score, row, text, asked, units) for score, _, _, row, text in scored if score]
 
     def _count(
         self,

@@ -174,7 +174,9 @@ class SearchResult:
         self.facets: dict[str, dict[str, int]] = {}
 
     def __repr__(self) -> str:
-        return f"SearchResult(query={self.query!r}, total={self.total}, relaxed={self.relaxed}, results={self.results!r})"
+        return (
+            f"SearchResult(query={self.query!r}, total={self.total}, relaxed={self.relaxed}, results={self.results!r})"
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return it as `search --json` prints it; the keys and their order are stable."""

@@ -32,9 +32,7 @@ class Scratch:
         self.target = Path(os.path.realpath(target))
         # The name is seen for a moment only, and is always the same: a later build takes it over.
         self.path = self.target.with_name(f".{self.target.name}.build")
-        self._file = os.open(
-            self.path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600
-        )
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
 
     def forget_name(self) -> None:
         """Unlink the file; call it once the database has it open. Where that is not possible, `close` does it."""

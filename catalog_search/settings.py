@@ -189,9 +189,7 @@ def load_settings(path: str | Path) -> Settings:
 class _Section:
     """One mapping of the settings: hands out its values and knows where each of them stands."""
 
-    def __init__(
-        self, value: object, path: Path | None = None, prefix: str = "", line: int | None = None
-    ) -> None:
+    def __init__(self, value: object, path: Path | None = None, prefix: str = "", line: int | None = None) -> None:
         self.path, self.prefix, self.line = path, prefix, line
         if not isinstance(value, Mapping):
             raise self.error(f"must be a mapping of {', '.join(_KEYS[prefix])}")
@@ -206,9 +204,7 @@ class _Section:
 
     def error(self, message: str, key: str | None = None) -> SettingsError:
         line = self.lines.get(key, self.line) if key else self.line
-        return SettingsError(
-            message, path=self.path, line=line, key=self.full(key) if key else self.prefix or None
-        )
+        return SettingsError(message, path=self.path, line=line, key=self.full(key) if key else self.prefix or None)
 
     def section(self, key: str) -> _Section | None:
         if key not in self.values:
@@ -275,9 +271,7 @@ def _settings(root: _Section, base: Path, path: Path | None) -> Settings:
         )
     documents = root.section("documents")
     if documents is None:
-        raise root.error(
-            'is missing; write for example documents: {id: "{id}", title: "{title}"}', "documents"
-        )
+        raise root.error('is missing; write for example documents: {id: "{id}", title: "{title}"}', "documents")
     vocabulary = root.text("vocabulary")
     source = root.section("source")
     return Settings(

@@ -76,9 +76,7 @@ class Source:
         SettingsError: a key of `source` does not go with this kind of file.
     """
 
-    def __init__(
-        self, settings: SourceSettings, needed: Iterable[ColumnUse] = (), catalog: object = None
-    ) -> None:
+    def __init__(self, settings: SourceSettings, needed: Iterable[ColumnUse] = (), catalog: object = None) -> None:
         self.name = str(settings.path)
         self.columns: tuple[str, ...] | None = None
         self.notes: list[str] = []
@@ -219,9 +217,7 @@ class Source:
                 "no such file; source.path is relative to the folder of the settings file", path=self.name
             ) from None
         except (EOFError, zlib.error):
-            raise SourceError(
-                "the .gz file is damaged or cut short; fetch it again", path=self.name
-            ) from None
+            raise SourceError("the .gz file is damaged or cut short; fetch it again", path=self.name) from None
         except UnicodeError:
             with self._bytes() as binary:
                 error = decoding_error(binary, self._encoding, self._settings.encoding, self.name)
@@ -402,9 +398,7 @@ def _query_columns(connection: sqlite3.Connection, query: str, name: str) -> tup
     try:
         cursor = connection.execute(query)
     except (sqlite3.Error, sqlite3.Warning) as problem:
-        raise SourceError(
-            f"source.query must be one SELECT that SQLite can run: {problem}", path=name
-        ) from None
+        raise SourceError(f"source.query must be one SELECT that SQLite can run: {problem}", path=name) from None
     if cursor.description is None:
         raise SourceError("source.query must be one SELECT; it returns no columns", path=name)
     return tuple(str(column[0]).strip() for column in cursor.description)

@@ -29,9 +29,7 @@ def statement(name: str) -> str:
 def query_time() -> dict[str, str]:
     """Return the statements that a database keeps, by name, without their header comments."""
     folder = files("catalog_search.sql").joinpath(QUERY_TIME)
-    names = sorted(
-        entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql")
-    )
+    names = sorted(entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return {name: _bare(statement(f"{QUERY_TIME}/{name}")) for name in names}
 
 

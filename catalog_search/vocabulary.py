@@ -47,7 +47,9 @@ class Entry(NamedTuple):
     """See `catalog_search.expansion.key_of`."""
     asked: str
     source: Source
-    line: int
+    pair: Pair
+    reverse: bool
+    """Whether it is the way back of a pair that holds both ways."""
 
 
 class Vocabulary:
@@ -128,10 +130,10 @@ class Vocabulary:
 
     def _compile(self) -> Iterator[Entry]:
         for pair in self.pairs:
-            directions = [(pair.asked, source) for source in pair.source]
+            directions = [(pair.asked, source, False) for source in pair.source]
             if pair.both:
-                directions += [(source, pair.asked) for source in pair.source]
-            for asked, source in directions:
+                directions += [(source, pair.asked, True) for source in pair.source]
+            for asked, source, reverse in directions:
                 key = key_of(asked, self.language, self.folding)
                 pattern = fold(source, self.folding)
                 if not key or not pattern:
@@ -141,7 +143,7 @@ class Vocabulary:
                         path=self.path,
                         line=pair.line,
                     )
-                yield Entry(key, asked, Source(pattern, source), pair.line)
+                yield Entry(key, asked, Source(pattern, source), pair, reverse)
 
 
 def asked_words_for(title: str, entries: Iterable[Entry]) -> list[str]:
@@ -163,9 +165,7 @@ def _load(cls: type[Vocabulary], path: str | Path, language: str | None) -> Voca
     return cls(pairs, load_language(str(tag)), name, path)
 
 
-def _items(
-    top: YamlMapping, key: str, path: object, *, required: bool = False
-) -> list[tuple[YamlMapping, int]]:
+def _items(top: YamlMapping, key: str, path: object, *, required: bool = False) -> list[tuple[YamlMapping, int]]:
     if key not in top and not required:
         return []
     value = top.get(key)

@@ -66,7 +66,10 @@ CREATE TABLE vocabulary (
   asked_documents INTEGER NOT NULL,
   source_documents INTEGER NOT NULL,
   gain INTEGER NOT NULL,          -- documents with a source pattern and without the asked one
-  verdict TEXT NOT NULL           -- ok, dead, needless, self, duplicate, ambiguous
+  verdict TEXT NOT NULL,          -- ok, dead, needless, self, duplicate, ambiguous
+  detail TEXT NOT NULL,           -- what the verdict rests on
+  line INTEGER NOT NULL,          -- of the pair in the vocabulary's file
+  reverse INTEGER NOT NULL        -- 1 for the way back of a pair that holds both ways
 );
 
 -- One or two code points → signs over [a-z0-9], space and - . + # ^; see catalog_search/text.py. Longer keys

@@ -49,9 +49,7 @@ def test_the_five_languages_ship() -> None:
 # --- singulars
 
 
-@pytest.mark.parametrize(
-    ("tag", "word", "singular"), [(tag, *case) for tag, cases in CASES.items() for case in cases]
-)
+@pytest.mark.parametrize(("tag", "word", "singular"), [(tag, *case) for tag, cases in CASES.items() for case in cases])
 def test_singular_is_the_right_word(tag: str, word: str, singular: str) -> None:
     language = load_language(tag)
     assert language.singular(normalize(word)) == normalize(singular)

@@ -132,9 +132,7 @@ def test_a_mistake_names_file_and_line(folder: Path) -> None:
     path.write_text(GOOD.replace("  priority: -views", "  priorty: -views"), "utf-8")
     with pytest.raises(SettingsError) as caught:
         load_settings(path)
-    assert str(caught.value) == (
-        f'{path}, line 13, key documents.priorty: unknown key. Did you mean "priority"?'
-    )
+    assert str(caught.value) == (f'{path}, line 13, key documents.priorty: unknown key. Did you mean "priority"?')
 
 
 def test_python_values_are_taken_as_their_text() -> None:

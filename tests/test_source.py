@@ -126,9 +126,7 @@ def test_any_table_reads_back_unchanged_with_its_lines(
     assert read == list(zip(lines[1:], rows, strict=True))
 
 
-@given(
-    st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=20)
-)
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=20))
 @settings(deadline=None)
 def test_any_json_value_is_kept_or_named(value: object) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -141,21 +139,19 @@ def test_any_json_value_is_kept_or_named(value: object) -> None:
 @given(st.text(alphabet='[]{}",:\\ \n1aeu-.', max_size=30))
 @settings(deadline=None)
 def test_any_text_is_json_exactly_when_the_library_says_so(text: str) -> None:
+    def read() -> object:
+        cursor = JsonText(io.StringIO(text), "a.json")
+        value = [cursor.value() for _ in cursor.items()] if cursor.peek() == "[" else cursor.value()
+        cursor.end()
+        return value
+
     try:
         expected = json.loads(text)
     except ValueError:
-        expected = None
-    if isinstance(expected, list):
-        cursor = JsonText(io.StringIO(text), "a.json")
-        assert [cursor.value() for _ in cursor.items()] == expected
-        cursor.end()
-    elif expected is None:
         with pytest.raises(SourceError):
-            cursor = JsonText(io.StringIO(text), "a.json")
-            cursor.skip()
-            cursor.end()
-            assert text.strip() == "null"
-            raise SourceError("null is JSON")
+            read()
+    else:
+        assert read() == expected
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 7, 64])
@@ -207,7 +203,7 @@ def test_deep_nesting_outside_the_records_is_a_message(tmp_path: Path) -> None:
         list(source(path))
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "jsonl"])
+@pytest.mark.parametrize("kind", ["csv", "json"])
 def test_memory_does_not_grow_with_the_rows(kind: str, tmp_path: Path) -> None:
     def lines(count: int) -> Iterator[str]:
         rows = ((number, f"Wages, table {number}") for number in range(count))
@@ -215,11 +211,10 @@ def test_memory_does_not_grow_with_the_rows(kind: str, tmp_path: Path) -> None:
             yield "id,title\n"
             yield from (f'{number},"{title}"\n' for number, title in rows)
             return
-        objects = (json.dumps({"id": number, "title": title}) for number, title in rows)
-        separator = ",\n" if kind == "json" else "\n"
-        yield '{"items": [\n' if kind == "json" else ""
-        yield from (f"{separator if number else ''}{item}" for number, item in enumerate(objects))
-        yield "]}" if kind == "json" else ""
+        yield "["
+        for number, title in rows:
+            yield f'{"," if number else ""}\n{{"id": {number}, "title": "{title}"}}'
+        yield "]"
 
     path = tmp_path / f"a.{kind}"
     with path.open("w", encoding="utf-8") as file:
@@ -234,14 +229,16 @@ def test_memory_does_not_grow_with_the_rows(kind: str, tmp_path: Path) -> None:
     assert peak < 6_000_000
 
 
-def test_wrong_bytes_far_inside_are_placed_exactly(tmp_path: Path) -> None:
-    good = "id,title\r\n" + "".join(f"{number},é\r\n" for number in range(100_000))
+@pytest.mark.parametrize("count", [0, 100_000])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_wrong_bytes_are_placed_exactly(mark: str, count: int, tmp_path: Path) -> None:
+    good = mark + "id,title\r\n" + "".join(f"{number},é\r\n" for number in range(count))
     path = tmp_path / "a.csv"
     path.write_bytes(good.encode() + b"x,\xe9\r\n" + b"y,z\r\n")
     with pytest.raises(SourceError) as caught:
         list(source(path))
-    assert caught.value.line == 100_002
-    assert f"offset {len(good.encode()) + 2}" in str(caught.value)
+    assert caught.value.line == count + 2
+    assert f"offset {len(good.encode()) + 2} " in str(caught.value)
 
 
 # --- files that are not what they should be ------------------------------------------------------------
@@ -258,10 +255,10 @@ def test_a_missing_file_a_folder_and_a_pipe_are_messages(tmp_path: Path) -> None
 
 def test_a_gzip_cut_short_is_a_message(tmp_path: Path) -> None:
     path = tmp_path / "a.csv.gz"
-    packed = gzip.compress("".join(f"{number},{number * 7919}\n" for number in range(100_000)).encode())
+    packed = gzip.compress(("id,title\n" + "".join(f"{n},{n * 7919}\n" for n in range(100_000))).encode())
     path.write_bytes(packed[: len(packed) // 2])
     with pytest.raises(SourceError, match="damaged or cut short"):
-        list(source(path, ["0"]))
+        list(source(path))
 
 
 def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> None:
@@ -323,9 +320,7 @@ def test_a_table_arrives_as_text(database: Path) -> None:
 
 def test_a_view_or_a_query_is_a_source(database: Path) -> None:
     assert columns_of(database, "id", table="totals") == [(1, ("007",)), (2, ("8",))]
-    query = (
-        "WITH t AS (SELECT * FROM tables) SELECT id AS code, upper(title) AS title FROM t ORDER BY id DESC;"
-    )
+    query = "WITH t AS (SELECT * FROM tables) SELECT id AS code, upper(title) AS title FROM t ORDER BY id DESC;"
     assert columns_of(database, "code", "title", query=query) == [(1, ("007", "WAGES")), (2, ("8", None))]
 
 
@@ -403,9 +398,7 @@ def test_a_file_that_is_no_database_is_a_message(tmp_path: Path) -> None:
 
 def rows_of(records: Any) -> list[Row]:
     documents = {"id": "{id}", "title": "{title}"}
-    return list(
-        open_source(Settings.from_mapping({"name": "a", "language": "en", "documents": documents}), records)
-    )
+    return list(open_source(Settings.from_mapping({"name": "a", "language": "en", "documents": documents}), records))
 
 
 def test_records_become_text() -> None:
@@ -492,9 +485,7 @@ def test_a_header_alone_has_a_delimiter() -> None:
 
 
 @needs_messy
-@pytest.mark.parametrize(
-    "path", sorted((MESSY / "csv-spectrum").glob("csvs_*.csv")), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", sorted((MESSY / "csv-spectrum").glob("csvs_*.csv")), ids=lambda path: path.stem)
 def test_csv_spectrum_has_its_known_answers(path: Path) -> None:
     answers = json.loads(path.with_name(path.stem.replace("csvs_", "json_") + ".json").read_text("utf-8"))
     if "newlines_crlf" in path.stem:  # the file's line ends were changed, its answers' were not
