@@ -23,7 +23,7 @@ import sqlite_utils
 
 from catalog_search.catalog import Catalog
 from catalog_search.database import FORMAT_VERSION, OLDEST_SQLITE
-from catalog_search.documents import BadRow, DocumentMaker, Draft, merged
+from catalog_search.documents import BadRow, DocumentMaker, Draft, merged, rare_characters
 from catalog_search.errors import DatabaseError, SettingsError, SourceError
 from catalog_search.language import Language, load_language
 from catalog_search.measure import Measured, measure
@@ -128,6 +128,7 @@ def build(
     )
     source = open_source(settings, records)
     target = os.fspath(path) if path is not None else f"{settings.name}.db"
+    _refuse_inputs(target, settings)
     build = _Build(settings, language, vocabulary, source, progress)
     if target == ":memory:":
         connection = sqlite3.connect(":memory:", isolation_level=None)
@@ -142,6 +143,18 @@ def build(
         report, size = _into_file(build, target, removable)
     values = {**report, "path": target, "size": size, "image": image}
     return BuildReport(name=settings.name, seconds=round(time.perf_counter() - began, 3), **values)
+
+
+def _refuse_inputs(target: str, settings: Settings) -> None:
+    """Refuse to write over a file that the build reads."""
+    inputs = {
+        "settings file": settings.path,
+        "source": settings.source and settings.source.path,
+        "vocabulary": settings.vocabulary,
+    }
+    for what, path in inputs.items():
+        if path and os.path.exists(target) and os.path.samefile(target, path):
+            raise DatabaseError(f"is the {what} itself; name another file to write", path=target)
 
 
 def _into_file(build: _Build, target: str, removable: tuple[float, bool] | None) -> tuple[dict[str, Any], int]:
@@ -229,6 +242,7 @@ class _Build:
         self._write_documents()
         documents = self._db.table("documents")
         documents.rebuild_fts()
+        documents.optimize()  # before the other tables, which take the pages that it frees
         self._write_words()
         measured = self._write_vocabulary()
         self._write_language()
@@ -237,7 +251,6 @@ class _Build:
         self._execute("COMMIT")
         self._db.executescript(statement("indexes"))
         self._index_facets()
-        documents.optimize()
         changes = self._changes(previous, removable)
         (without_url,) = self._execute("SELECT count(*) FROM documents WHERE url = ''").fetchone()
         return {
@@ -259,7 +272,7 @@ class _Build:
         places = ", ".join("?" * len(Draft._fields))
         self._execute(f"CREATE TEMP TABLE drafts ({columns})")
         bad: list[tuple[int, str]] = []
-        count = 0
+        found = count = 0
         batch: list[Draft] = []
         insert = f"INSERT INTO drafts VALUES ({places})"
         stop = self._settings.on_bad_row == "stop"
@@ -267,31 +280,33 @@ class _Build:
             count += 1
             if not count % 1_000:
                 self._progress(self._source.fraction(), count)
-            if row.surplus and stop:
-                bad.append((row.line, f"{row.surplus} more cells than the header has"))
+            try:
+                if row.surplus and stop:
+                    cells = "1 more cell" if row.surplus == 1 else f"{row.surplus} more cells"
+                    raise BadRow(f"{cells} than the header has")
+                batch.append(self._maker.make(row))
+            except BadRow as problem:
+                found += 1
+                if not stop or found <= NAMED_BAD_ROWS:
+                    bad.append((row.line, str(problem)))
                 continue
             if row.surplus or (self._source.kind == "delimited" and None in row.values.values()):
                 self._ragged.append(row.line)
-            try:
-                batch.append(self._maker.make(row))
-            except BadRow as problem:
-                bad.append((row.line, str(problem)))
-                continue
             if len(batch) == 1_000:
                 self._connection.executemany(insert, batch)
                 batch.clear()
         self._connection.executemany(insert, batch)
         if bad and stop:
-            raise self._bad_rows(bad)
+            raise self._bad_rows(bad, found)
         self._skipped = [{"line": line, "reason": reason} for line, reason in bad]
         if not self._execute("SELECT 1 FROM drafts LIMIT 1").fetchone():
             raise SourceError("it holds no document; nothing was built", path=self._source.name)
         self._progress(1.0, count)
 
-    def _bad_rows(self, bad: list[tuple[int, str]]) -> SourceError:
-        named = "\n".join(f"  line {line}: {reason}" for line, reason in bad[:NAMED_BAD_ROWS])
-        more = f"\n  and {len(bad) - NAMED_BAD_ROWS} more" if len(bad) > NAMED_BAD_ROWS else ""
-        rows = "1 bad row" if len(bad) == 1 else f"{len(bad)} bad rows"
+    def _bad_rows(self, named_rows: list[tuple[int, str]], count: int) -> SourceError:
+        named = "\n".join(f"  line {line}: {reason}" for line, reason in named_rows)
+        more = f"\n  and {count - len(named_rows):,} more" if count > len(named_rows) else ""
+        rows = "1 bad row" if count == 1 else f"{count:,} bad rows"
         return SourceError(
             f"{rows}; nothing was built. Correct the file, or set “on_bad_row: skip”\n{named}{more}",
             path=self._source.name,
@@ -311,8 +326,9 @@ class _Build:
         if self._settings.duplicates == "error":
             named = "\n".join(f"  id “{one['id']}”: lines {_list(one['lines'])}" for one in found[:NAMED_BAD_ROWS])
             more = f"\n  and {len(found) - NAMED_BAD_ROWS} more" if len(found) > NAMED_BAD_ROWS else ""
+            ids = "1 id is" if len(found) == 1 else f"{len(found):,} ids are"
             raise SourceError(
-                f"{len(found)} ids are given more than once (duplicate id); nothing was built. "
+                f"{ids} given more than once (duplicate id); nothing was built. "
                 f"Correct the file, or set “duplicates: first” or “duplicates: merge”\n{named}{more}",
                 path=self._source.name,
                 key=str(found[0]["id"]),
@@ -399,8 +415,9 @@ class _Build:
 
     def _write_language(self) -> None:
         many = self._connection.executemany
-        folding = full_folding()
-        many("INSERT INTO folding VALUES (?, ?)", folding.rows(self._maker.rare))
+        asked = (rare_characters(entry.asked) for entry in self._vocabulary.entries)
+        rare = self._maker.rare.union(*asked)
+        many("INSERT INTO folding VALUES (?, ?)", full_folding().rows(rare))
         many("INSERT INTO stopwords VALUES (?)", ((word,) for word in sorted(self._language.stop_words)))
         many(
             "INSERT INTO rules (kind, form, replacement, least) VALUES (?, ?, ?, ?)",
@@ -474,27 +491,42 @@ class _Build:
     # Against the previous database ------------------------------------------------------------------------
 
     def _changes(self, previous: str | None, removable: tuple[float, bool] | None) -> dict[str, int]:
+        """Count what was added, changed and removed; refuse if too many documents are gone."""
         (documents,) = self._execute("SELECT count(*) FROM documents").fetchone()
         fresh = {"added": documents, "changed": 0, "removed": 0}
-        if previous is None or not os.path.isfile(previous):
+        if previous is None or not os.path.isfile(previous) or not os.path.getsize(previous):
             return fresh
         try:
             with Catalog.open(previous):
                 pass
-        except DatabaseError:
-            return fresh  # no catalogue of this format: there is nothing to compare with
-        self._execute("ATTACH ? AS previous", (str(Path(previous).absolute()),))
-        columns = [
-            "title",
-            "url",
-            "keywords",
-            "metadata",
-            "path",
-            "heading",
-            "first_line",
-            "last_line",
-            "text",
-        ]
+            before, changes = self._compared(previous)
+        except (DatabaseError, sqlite3.DatabaseError) as problem:
+            # It may be damaged, or of another format: a build is the remedy for both.
+            if removable is not None:
+                raise DatabaseError(
+                    "the old file cannot be read, so that max-removed cannot be checked; it is untouched. "
+                    "Build without max-removed to replace it",
+                    path=previous,
+                ) from problem
+            self._source.notes.append("The file that was there could not be read as a catalogue: it was replaced.")
+            return fresh
+        if removable is not None:
+            number, share = removable
+            limit = number * before / 100 if share else number
+            if changes["removed"] > limit:
+                said = f"{number:g}%" if share else f"{number:g}"
+                raise DatabaseError(
+                    f"{changes['removed']:,} of {before:,} documents would be removed, more than max-removed {said} "
+                    "allows; the old file is untouched. If that is right, build with a larger one or without",
+                    path=previous,
+                )
+        return changes
+
+    def _compared(self, previous: str) -> tuple[int, dict[str, int]]:
+        """Return how many documents there were, and what became of them."""
+        columns = (
+            "title", "url", "keywords", "metadata", "path", "heading", "first_line", "last_line", "text",
+        )  # fmt: skip
         now, then = (", ".join(f"{table}.{column}" for column in columns) for table in ("d", "p"))
         counted = {
             "added": "SELECT count(*) FROM documents WHERE id NOT IN (SELECT id FROM previous.documents)",
@@ -502,20 +534,13 @@ class _Build:
             f"WHERE ({now}) IS NOT ({then})",
             "removed": "SELECT count(*) FROM previous.documents WHERE id NOT IN (SELECT id FROM documents)",
         }
-        changes = {name: int(self._execute(sql).fetchone()[0]) for name, sql in counted.items()}
-        (before,) = self._execute("SELECT count(*) FROM previous.documents").fetchone()
-        self._execute("DETACH previous")
-        if removable is not None:
-            number, share = removable
-            limit = number * before / 100 if share else number
-            if changes["removed"] > limit:
-                said = f"{number:g}%" if share else f"{number:g}"
-                raise DatabaseError(
-                    f"{changes['removed']} of {before} documents would be removed, more than max-removed {said} "
-                    "allows; the old file is untouched. If that is right, build with a larger one or without",
-                    path=previous,
-                )
-        return changes
+        self._execute("ATTACH ? AS previous", (str(Path(previous).absolute()),))
+        try:
+            changes = {name: int(self._execute(sql).fetchone()[0]) for name, sql in counted.items()}
+            (before,) = self._execute("SELECT count(*) FROM previous.documents").fetchone()
+        finally:
+            self._execute("DETACH previous")
+        return before, changes
 
 
 def _identifier(name: str) -> str:

@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from catalog_search.database import Database
+from catalog_search.database import Database, Statements
 from catalog_search.document import Document
 from catalog_search.errors import DocumentNotFound, QueryError, nearest
 from catalog_search.expansion import (
@@ -31,7 +31,7 @@ from catalog_search.expansion import (
 from catalog_search.language import Language, Rule
 from catalog_search.query import Query, compile_statement, match_string
 from catalog_search.ranking import COUNTED, Planner, Strict, Where
-from catalog_search.relaxing import KEPT, Candidate, Relaxed
+from catalog_search.relaxing import KEPT, Relaxed, lack
 from catalog_search.result import Match, Result, SearchResult, Term, matched_in
 from catalog_search.text import Folding, fold
 from catalog_search.text import cut as cut_question
@@ -64,7 +64,7 @@ class Catalog:
         """What the catalogue is: name, title, language, publisher, licence, revision, … all text."""
         with database.errors():
             execute = database.connection().execute
-            self._statements = dict(execute("SELECT name, sql FROM statements"))
+            self._statements = Statements(execute("SELECT name, sql FROM statements"))
             self._language = Language(
                 tag=self.info["language"],
                 name=self.info["language"],
@@ -74,8 +74,8 @@ class Catalog:
                 ),
                 messages=dict(execute("SELECT key, sentence FROM messages")),
             )
+            self._facets: list[str] = json.loads(self.info["facets"])
         self._longest = int(self.info["longest_asked"])
-        self._facets: list[str] = json.loads(self.info["facets"])
         self._figures = {name: float(self.info[name]) for name in ("documents", "title_words", "body_words")}
 
     @classmethod
@@ -198,7 +198,7 @@ class Catalog:
         answer.suggestions = self._suggestions(unknown, relaxed)
         if relax:
             allowed = self._allowed(where) if where.sql else None
-            self._fill_relaxed(answer, relaxed.best(asked, allowed), asked, offset, limit, explain)
+            self._fill_relaxed(answer, relaxed, allowed, asked, offset, limit, explain)
         if not answer.relaxed:
             answer.reason = "no_match"
             answer.notes.append(self.say("no_match", question=asked.raw.strip()))
@@ -220,12 +220,9 @@ class Catalog:
             return _ASCII, []
         singles = {character for character in text if not character.isascii()}
         pairs = {first + second for first, second in pairwise(text) if second in singles}
-        rows = dict(
-            self._database.connection().execute(
-                self._statements["folding_by_key"],
-                (json.dumps([key for key in sorted(singles | pairs) if not "\ud800" <= key[0] <= "\udfff"]),),
-            )
-        )
+        keys = json.dumps([key for key in sorted(singles | pairs) if not "\ud800" <= key[0] <= "\udfff"])
+        with self._database.errors():
+            rows = dict(self._database.connection().execute(self._statements["folding_by_key"], (keys,)))
         unknown = sorted(one for one in singles if one.isalnum() and one not in rows)
         return Folding({**_ASCII_ROWS, **rows}), unknown
 
@@ -252,38 +249,35 @@ class Catalog:
             answer.results.append(result)
 
     def _fill_relaxed(
-        self,
-        answer: SearchResult,
-        found: list[Candidate],
-        asked: Asked,
-        offset: int,
-        limit: int,
-        explain: bool,
-    ) -> None:
+        self, answer: SearchResult, relaxed: Relaxed, allowed: set[int] | None, asked: Asked,
+        offset: int, limit: int, explain: bool,
+    ) -> None:  # fmt: skip
+        found, units = relaxed.best(asked, allowed)
         if not found:
             return
         answer.relaxed = True
         answer.total, answer.total_relation = len(found), "gte" if len(found) == KEPT else "eq"
-        first = found[0].missing
+        first = lack(asked, units, found[0]).missing
         answer.dropped = [one.term for one in first]
         if first:
             words = listing([f"“{one.asked}”" for one in first], self.say("list_and"))
             answer.notes.append(self.say("relaxed", dropped=words))
         else:
             answer.notes.append(self.say("relaxed_all"))
-        shown = found[offset : offset + limit]
         stand_ins: dict[str, dict[str, None]] = {}
-        for one in shown:
+        for one in found[offset : offset + limit]:
+            missing, result_stand_ins = lack(asked, units, one)
             result = Result(one.row, None, asked.expansions, self._text_of, self._folding)
-            result.missing = [term.term for term in one.missing]
-            result.stand_ins = one.stand_ins
+            result.missing = [term.term for term in missing]
+            result.stand_ins = result_stand_ins
             if explain:
-                result.explanation = self._explanation(asked.expansions, result.matched, None, one.missing)
+                result.explanation = self._explanation(asked.expansions, result.matched, None, missing)
             answer.results.append(result)
-            for word, near in one.stand_ins.items():
-                stand_ins.setdefault(word, {}).update(dict.fromkeys(near))
-        for word, others in stand_ins.items():
-            answer.notes.append(self.say("stand_in", asked=word, words=", ".join(list(others)[:SUGGESTIONS])))
+            for word, others in result_stand_ins.items():
+                stand_ins.setdefault(word, {}).update(dict.fromkeys(others))
+        for word, words_near in stand_ins.items():
+            shown = ", ".join(list(words_near)[:SUGGESTIONS])
+            answer.notes.append(self.say("stand_in", asked=word, words=shown))
 
     def _text_of(self, rowid: int) -> tuple[str, list[str], str]:
         """Return text, keywords and the normal form of the text of a document."""
@@ -291,7 +285,7 @@ class Catalog:
             text, keywords, text_lc = (
                 self._database.connection().execute(self._statements["text_by_rowid"], (rowid,)).fetchone()
             )
-        return text, json.loads(keywords), text_lc
+            return text, json.loads(keywords), text_lc
 
     # What was not found -----------------------------------------------------------------------------------
 
@@ -377,6 +371,9 @@ class Catalog:
                 places = [one.row.rowid for one in planner.first(COUNTED).ranked]
                 if rowid in places:
                     said.append(self.say("explain_position", id=id, position=places.index(rowid) + 1))
+                elif not asked.expansions:
+                    said.append(self.say("explain_not_listed", id=id))
+                    said.append(self.say("no_words" if asked.raw.strip() else "empty_query"))
             else:
                 said.append(self.say("explain_not_listed", id=id))
             return said + self._explanation(asked.expansions, matched, None, missing)
@@ -436,14 +433,16 @@ class Catalog:
         """
         storable = id.encode("utf-8", "replace").decode()
         with self._database.errors():
-            row = self._database.connection().execute(self._statements["document_by_id"], (storable,)).fetchone()
+            row = None
+            if storable == id:  # a lone surrogate is in no id
+                row = self._database.connection().execute(self._statements["document_by_id"], (id,)).fetchone()
             if row is None:
                 near = self._nearest_ids(storable)
-                said = self.say("not_found", id=id)
+                said = self.say("not_found", id=storable)
                 if near:
                     said += " " + self.say("nearest_ids", ids=", ".join(near))
                 raise DocumentNotFound(said, id=id, nearest=tuple(near))
-        return Document.of(row[1:], self.info, self._language)
+            return Document.of(row[1:], self.info, self._language)
 
     def _nearest_ids(self, id: str) -> list[str]:
         execute = self._database.connection().execute

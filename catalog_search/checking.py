@@ -1,20 +1,30 @@
-"""A database's health: its file, its index, and that every way to ask gives the same answer."""
+"""A database's health: its file, its normal forms, its index, and that every way to ask gives the same answer."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.catalog import Catalog
 from catalog_search.database import Database
+from catalog_search.documents import normal_forms
+from catalog_search.text import Folding
 
 if TYPE_CHECKING:
-    import os
-    import sqlite3
+    from collections.abc import Iterator
 
 SAMPLES = 12
 """Questions asked in every way: titles, their beginnings, common and rare words."""
 
 PAGE = 200
+
+NAMED = 10
+"""Faults of one kind that are named."""
 
 
 class Checked(NamedTuple):
@@ -38,6 +48,8 @@ def check(path: str | os.PathLike[str]) -> Checked:
             found.checked.append(f"format version {database.catalog['format_version']}")
             _integrity(connection, found)
             _counts(connection, int(database.catalog["documents"]), found)
+            _normal_forms(connection, found)
+            _index(database.name, found)
             questions = _questions(connection)
     finally:
         database.close()
@@ -55,21 +67,64 @@ def _integrity(connection: sqlite3.Connection, found: Checked) -> None:
 
 
 def _counts(connection: sqlite3.Connection, documents: int, found: Checked) -> None:
-    """Compare the number of documents with what the file says, and its most common words with the index."""
+    """Compare the number of documents with what the file says."""
     (held,) = connection.execute("SELECT count(*) FROM documents").fetchone()
     if held != documents:
         found.faults.append(f"the file says {documents:,} documents and holds {held:,}")
     else:
         found.checked.append(f"{documents:,} documents")
-    words = connection.execute("SELECT word, documents FROM words ORDER BY documents DESC, word LIMIT 5").fetchall()
-    for word, count in words:
-        (indexed,) = connection.execute(
-            "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH ?", (f'"{word}"',)
-        ).fetchone()
-        if indexed != count:
-            found.faults.append(f'the index has {indexed:,} documents with the word "{word}", the table {count:,}')
-    if not found.faults:
+
+
+def _normal_forms(connection: sqlite3.Connection, found: Checked) -> None:
+    """Make every normal form anew, with the file's own folding table."""
+    folding = Folding(dict(connection.execute("SELECT key, signs FROM folding")))
+    wrong = 0
+    for id, title, keywords, text, *held in connection.execute(
+        "SELECT id, title, keywords, text, id_lc, title_lc, keywords_lc, text_lc FROM documents ORDER BY rowid"
+    ):
+        made = normal_forms(id, title, json.loads(keywords), text, folding)
+        for column, one, other in zip(made._fields, made, held, strict=True):
+            if one != other:
+                wrong += 1
+                if wrong <= NAMED:
+                    found.faults.append(f'{column} of document "{id}" is not the normal form of what it holds')
+    if wrong > NAMED:
+        found.faults.append(f"and {wrong - NAMED:,} more normal forms")
+    if not wrong:
+        found.checked.append("every normal form")
+
+
+def _index(path: str, found: Checked) -> None:
+    """Compare the index with the documents and the words; on a copy, since FTS5 does that by a command that writes."""
+    with _copied(path) as copy:
+        try:
+            copy.execute("INSERT INTO documents_fts(documents_fts, rank) VALUES ('integrity-check', 1)")
+        except sqlite3.DatabaseError as problem:
+            found.faults.append(f"the index does not hold what the documents say ({problem})")
+        else:
+            found.checked.append("the index holds what the documents say")
+        copy.execute("CREATE VIRTUAL TABLE temp.indexed USING fts5vocab(main, documents_fts, row)")
+        wrong = copy.execute(
+            "SELECT w.word, w.documents, i.doc FROM words AS w LEFT JOIN indexed AS i ON i.term = w.word "
+            "WHERE w.documents IS NOT i.doc ORDER BY w.word LIMIT ?",
+            (NAMED,),
+        ).fetchall()
+    for word, counted, indexed in wrong:
+        found.faults.append(f'the index has {indexed or 0:,} documents with the word "{word}", the table {counted:,}')
+    if not wrong:
         found.checked.append("counts of words in the index")
+
+
+@contextmanager
+def _copied(path: str) -> Iterator[sqlite3.Connection]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "copy.db")
+        shutil.copyfile(path, copy)
+        connection = sqlite3.connect(copy, isolation_level=None)
+        try:
+            yield connection
+        finally:
+            connection.close()
 
 
 def _questions(connection: sqlite3.Connection) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,20 @@ if TYPE_CHECKING:
 
     from catalog_search.builder import BuildReport
     from catalog_search.catalog import Catalog
-    from catalog_search.result import Match, SearchResult
+    from catalog_search.query import Query
+    from catalog_search.result import Result, SearchResult
+
+LONGEST_PAGE = 1_000
 
 
 class Errors(click.Group):
     """A group whose commands end with one message and exit status 1 on a foreseen error."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            # what the terminal's encoding does not have is written as its number, and is no error
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except CatalogSearchError as problem:
@@ -34,24 +42,36 @@ def main() -> None:
     """Put a catalogue behind a question.
 
     Build a database from a catalogue's file, ask it in your own words, fetch what it found, and serve it to
-    language models. Every command has --json.
+    language models. Every command but serve has --json.
+
+    \b
+    Exit status: 0 done, also when nothing was found; 1 it could not be done; 2 it was asked for wrongly.
     """
 
 
 as_json = click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
-database = click.argument("database", metavar="DB", type=click.Path(dir_okay=True))
+database = click.argument("database", metavar="DB", type=click.Path())
 
 
 def print_json(value: object) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    if not str(getattr(sys.stdout, "encoding", "utf-8")).lower().startswith("utf"):
+        text = json.dumps(value, indent=2)
+    click.echo(text)
+
+
+# Control characters, line and paragraph separators, marks that turn the direction of writing, and halves of a
+# code point: what could steer a terminal, or cannot be written to it.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Return text without the control characters that could steer a terminal."""
-    return "".join(
-        sign if sign in keep or (sign.isprintable() and sign != "\x7f") else "\ufffd" if sign < "\x20" else " "
-        for sign in text
-    )
+    """Return text without what could steer a terminal: a space for a line's end or a tab, else a sign.
+
+    >>> visible("Wages\\nby\\tsector\\x1b[2J")
+    'Wages by sector�[2J'
+    """
+    return _UNSAFE.sub(lambda match: match[0] if match[0] in keep else " " if match[0].isspace() else "\ufffd", text)
 
 
 def opened(path: str) -> Catalog:
@@ -69,14 +89,15 @@ def opened(path: str) -> Catalog:
 @click.option(
     "--max-removed",
     metavar="N|N%",
-    help="Refuse if more documents than that are gone against the previous file.",
+    help="Refuse if more documents than that are gone against the old file, say 5 or 10%.",
 )
 @as_json
 def build(settings: str, output: str | None, max_removed: str | None, json_: bool) -> None:
     """Build a catalogue's database, all or nothing.
 
     CATALOG.yaml says which file holds the catalogue, which of its columns become what, and which vocabulary
-    translates the words people ask with. The old database stays until the new one is complete.
+    translates the words people ask with. The old database stays until the new one is complete, and answers
+    meanwhile.
 
     \b
     Example:
@@ -163,7 +184,7 @@ def conditions(values: Iterable[str]) -> dict[str, list[str]]:
     for value in values:
         name, equals, wanted = value.partition("=")
         if not equals:
-            raise click.UsageError(f'--where is facet=value, not "{value}"')
+            raise click.BadParameter(f"it is FACET=VALUE, not “{value}”", param_hint="--where")
         where.setdefault(name.strip(), []).append(wanted.strip())
     return where
 
@@ -171,8 +192,22 @@ def conditions(values: Iterable[str]) -> dict[str, list[str]]:
 @main.command()
 @database
 @click.argument("question")
-@click.option("--limit", default=10, show_default=True, metavar="N", help="How many results.")
-@click.option("--offset", default=0, show_default=True, metavar="N", help="How many to leave out before them.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, LONGEST_PAGE),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help=f"How many results, 1 to {LONGEST_PAGE:,}.",
+)
+@click.option(
+    "--offset",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="How many to leave out before them.",
+)
 @click.option("--where", multiple=True, metavar="FACET=VALUE", help="Only documents with that value; repeatable.")
 @click.option("--facet", "facets", multiple=True, metavar="FACET", help="Count the values of a facet; repeatable.")
 @click.option("--count", "count_", is_flag=True, help="Count the answer exactly, to 10,000.")
@@ -189,12 +224,15 @@ def search(
     """Answer a question.
 
     Every word of it must be met by a document, as it is, in the singular, or by the words that the vocabulary
-    says the source uses. If none meets all, the nearest are shown, and what they lack.
+    says the source uses. If none meets all, the nearest are shown, and what they lack. A question that begins
+    with a dash stands after two dashes.
 
     \b
     Examples:
         catalog-search search oecd.db "labor force"
-        catalog-search search oecd.db "labor force" --explain --id DF_IALFS
+        catalog-search search oecd.db "labor force" --where agency=OECD.SDD.TPS --facet agency
+        catalog-search search oecd.db "labor force" --explain --id DSD_ALFS@DF_SUMTAB
+        catalog-search search oecd.db -- -5
     """
     if id_ is not None and not explain:
         raise click.UsageError("--id goes with --explain")
@@ -223,13 +261,12 @@ def print_answer(answer: SearchResult, offset: int) -> None:
         click.echo()
     for place, result in enumerate(answer.results, offset + 1):
         click.echo(f"{place:>3}. ", nl=False)
-        click.echo(highlighted(result.title, result.matched.get("title", [])), nl=False)
+        click.echo(highlighted(result, result.title, "title"), nl=False)
         click.secho(f"  {visible(result.id)}", fg="cyan")
         if result.url:
             click.secho(f"     {visible(result.url)}", dim=True)
         if result.excerpt:
-            fields = result.matched.get("text", []) + result.matched.get("keywords", [])
-            click.echo(f"     {highlighted(result.excerpt, fields)}")
+            click.echo(f"     {highlighted(result, result.excerpt, 'text', 'keywords')}")
         if result.missing:
             click.secho(f"     without: {visible(', '.join(result.missing))}", fg="yellow")
         for reason in result.explanation or ():
@@ -244,13 +281,11 @@ def print_answer(answer: SearchResult, offset: int) -> None:
             click.echo(f"  {number:>{width},}  {visible(value)}")
 
 
-def highlighted(text: str, matches: Iterable[Match]) -> str:
-    """Return text for a terminal, the words that a pattern starts in bold."""
-    from catalog_search.excerpt import spans
-
+def highlighted(result: Result, text: str, *fields: str) -> str:
+    """Return text for a terminal, the words that matched in these fields in bold."""
     text = visible(text)
     out, end = [], 0
-    for start, stop in spans(text, [match.pattern for match in matches]):
+    for start, stop in result.spans(text, *fields):
         out += [text[end:start], click.style(text[start:stop], bold=True, fg="green")]
         end = stop
     return "".join(out) + text[end:]
@@ -278,16 +313,30 @@ def fetch(database: str, id_: str, json_: bool) -> None:
 def sql(database: str, question: str, dialect: str, json_: bool) -> None:
     """Print the SQL of a question with its parameters; it is not run.
 
-    The statement gives the whole strict answer, in the order of search.
+    The statement gives the whole strict answer, in the order of search. What is printed can be given to the
+    sqlite3 shell as it is.
+
+    \b
+    Example:
+        catalog-search sql oecd.db "labor force" --dialect fts | sqlite3 oecd.db
     """
     with opened(database) as catalog:
         query = catalog.statement(question, dialect)
     if json_:
         print_json({"query": question, "dialect": dialect, "sql": query.sql, "parameters": list(query.parameters)})
         return
-    click.echo(query.sql)
+    click.echo(for_the_shell(query))
+
+
+def for_the_shell(query: Query) -> str:
+    """Return a query as commands of the sqlite3 shell: its parameters, then the statement."""
+    lines = [".parameter clear"]
     for number, value in enumerate(query.parameters, 1):
-        click.echo(f"-- ?{number} = {value!r}")
+        literal = "'" + value.replace("'", "''") + "'"
+        # the shell reads a backslash in double quotes as C does
+        quoted = "".join(f"\\{ord(sign):03o}" if sign < " " or sign in '"\\' else sign for sign in literal)
+        lines.append(f'.parameter set ?{number} "{quoted}"')
+    return "\n".join([*lines, f"{query.sql};"])
 
 
 # info, check ------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ A connection belongs to a thread, so that threads read side by side without a lo
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
@@ -20,6 +21,20 @@ FORMAT_VERSION = 1
 """The version of sql/schema.sql. Raised when an older program would misread a newer file."""
 
 OLDEST_SQLITE = (3, 40, 0)
+
+FIGURES = ("documents", "longest_asked", "title_words", "body_words")
+NEEDED = (
+    "name", "title", "language", "publisher", "licence", "source_url", "revision", "retrieved_at",
+    "content_hash", "licence_notes", "source_name", "facets", *FIGURES,
+)  # fmt: skip
+"""What the table `catalog` must hold beside its format version; the figures are numbers."""
+
+
+class Statements(dict[str, str]):
+    """The statements that a database keeps, by name."""
+
+    def __missing__(self, name: str) -> str:
+        raise DatabaseError(f'it has no statement "{name}"; rebuild it with “catalog-search build”')
 
 
 class Database:
@@ -50,6 +65,16 @@ class Database:
                 "rebuild it with “catalog-search build”",
                 path=self.name,
             )
+        lost = [key for key in NEEDED if key not in self.catalog] or [key for key in FIGURES if not self._figure(key)]
+        if lost:
+            raise DatabaseError(
+                f'the entry "{lost[0]}" of its table catalog is missing or damaged; '
+                "rebuild it with “catalog-search build”",
+                path=self.name,
+            )
+
+    def _figure(self, key: str) -> bool:
+        return self.catalog[key].replace(".", "", 1).isdecimal()
 
     def _read_catalog(self) -> dict[str, str]:
         try:
@@ -97,11 +122,15 @@ class Database:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn SQLite's errors into DatabaseError: what failed, and what to do."""
+        """Turn SQLite's errors, and damaged JSON, into DatabaseError: what failed, and what to do."""
         try:
             yield
         except sqlite3.Error as problem:
             raise self.error(problem) from problem
+        except json.JSONDecodeError as problem:
+            raise DatabaseError(
+                f"the database is damaged (no JSON: {problem}); rebuild it with “catalog-search build”", path=self.name
+            ) from problem
 
     def error(self, problem: sqlite3.Error) -> DatabaseError:
         """Return the DatabaseError for one of SQLite's."""

@@ -11,10 +11,11 @@ from catalog_search.template import url_problem
 from catalog_search.text import fold, full_folding, joined, mark, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from catalog_search.formats import Row, Value
     from catalog_search.settings import Priority, Settings
+    from catalog_search.text import Folding
 
 LONGEST_TITLE = 1_023
 LAST_PRIORITY = (1 << 19) - 1
@@ -40,6 +41,27 @@ class Draft(NamedTuple):
     last_line: int | None
     text_lc: str
     text: str
+
+
+class NormalForms(NamedTuple):
+    """The searched columns of a document."""
+
+    id_lc: str
+    title_lc: str
+    keywords_lc: str
+    text_lc: str
+
+
+def normal_forms(id: str, title: str, keywords: Sequence[str], text: str, folding: Folding) -> NormalForms:
+    """Return the normal form of each field; to the keywords the joined forms of compounds are added.
+
+    >>> normal_forms("A.1", "E-mail, U.S.", ["net pay"], "", full_folding()).keywords_lc
+    'net pay email us'
+    """
+    marked = [mark(title, folding), *(mark(keyword, folding) for keyword in keywords)]
+    compounds = dict.fromkeys(form for one in marked if "-" in one for word in one.split(" ") if (form := joined(word)))
+    words = [plain(one) for one in marked[1:] if one]
+    return NormalForms(fold(id, folding), plain(marked[0]), " ".join([*words, *compounds]), fold(text, folding))
 
 
 class BadRow(ValueError):
@@ -96,15 +118,7 @@ class DocumentMaker:
     ) -> Draft:  # fmt: skip
         """Return a document from its parts, with the normal forms and the rank made."""
         folding = self._folding
-        marked = [mark(title, folding), *(mark(keyword, folding) for keyword in keywords)]
-        title_lc = plain(marked[0])
-        compounds = dict.fromkeys(
-            form for one in marked if "-" in one for word in one.split(" ") if (form := joined(word))
-        )
-        words = [plain(one) for one in marked[1:] if one]
-        for part in (title, text, *keywords):
-            if not part.isascii():
-                self.rare.update(character for character in set(part) if character >= "\u3400")
+        forms = normal_forms(id, title, keywords, text, folding)
         facets: dict[str, str | list[str]] = {}
         for name in self._documents.facets:
             value = metadata.get(name)
@@ -112,11 +126,24 @@ class DocumentMaker:
                 facets[name] = [fold(_text(item), folding) for item in value]
             elif value is not None:
                 facets[name] = fold(_text(value), folding)
+        asked_by = [metadata[name] for name in facets]
+        for part in (id, title, text, *keywords, *map(_text, asked_by)):
+            if not part.isascii():
+                self.rare.update(rare_characters(part))
         return Draft(
-            line, static_rank(priority, title_lc, id),
-            id, title, url, fold(id, folding), title_lc, " ".join([*words, *compounds]),
-            _json(facets), _json(keywords), _json(metadata), None, None, None, None, fold(text, folding), text,
+            line, static_rank(priority, forms.title_lc, id),
+            id, title, url, forms.id_lc, forms.title_lc, forms.keywords_lc,
+            _json(facets), _json(keywords), _json(metadata), None, None, None, None, forms.text_lc, text,
         )  # fmt: skip
+
+
+def rare_characters(text: str) -> set[str]:
+    """Return the code points of a text that the folding table holds only if they are used.
+
+    >>> sorted(rare_characters("GDP, 人口"))
+    ['人', '口']
+    """
+    return {character for character in set(text) if character >= "\u3400"}
 
 
 def _json(value: object) -> str:

@@ -255,8 +255,9 @@ def match_string(expansions: Sequence[Expansion], columns: Sequence[str] = COLUM
             return phrase
         return f"({{{' '.join(others)}}} : {phrase} OR id_lc : {phrase}*)" if others else f"{phrase}*"
 
-    def any_of(patterns: Iterable[Pattern]) -> str:
-        return _joined([one(pattern) for pattern in patterns if pattern.text], "OR")
+    def any_of(patterns: Sequence[Pattern]) -> str:
+        kept = patterns if whole else needed(patterns)
+        return _joined([one(pattern) for pattern in kept if pattern.text], "OR")
 
     terms = []
     for expansion in expansions:
@@ -266,6 +267,22 @@ def match_string(expansions: Sequence[Expansion], columns: Sequence[str] = COLUM
         terms.append(_joined(ways, "OR"))
     condition = _joined(terms, "AND")
     return f"{named}({condition})" if named else condition
+
+
+def needed(patterns: Sequence[Pattern]) -> Sequence[Pattern]:
+    """Return the patterns that the others do not cover: what begins with labours begins with labour.
+
+    >>> [pattern.text for pattern in needed([Pattern("labours", "own"), Pattern("labour", "singular")])]
+    ['labour']
+    """
+    if len(patterns) < 2:
+        return patterns
+    starts = [pattern.text for pattern in patterns if pattern.text and not pattern.whole and not pattern.number]
+    return [
+        pattern
+        for pattern in patterns
+        if not any(pattern.text != start and pattern.text.startswith(start) for start in starts)
+    ]
 
 
 def _joined(parts: list[str], operator: str) -> str:

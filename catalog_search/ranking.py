@@ -19,7 +19,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.expansion import CLASS, Asked, Expansion, Pattern
-from catalog_search.query import COLUMNS, classes, is_id, match_string, within
+from catalog_search.query import COLUMNS, classes, is_id, match_string, needed, within
 
 if TYPE_CHECKING:
     import sqlite3
@@ -34,6 +34,9 @@ row costs as much as some twenty entries of the index."""
 
 SEEN = 100
 """A broad question is first tried with so many rows; if there are no more, they are all there is."""
+
+FEW = 30
+"""A question of one term that is not broad is first tried with so many rows."""
 
 COUNTED = 10_000
 """An exact count is not carried further."""
@@ -108,20 +111,28 @@ class Planner:
         by_id = self._rows("rows_by_id", self._asked.raw.strip(), self._asked.text, limited=False)
         if not self._asked.expansions:
             return Strict([Ranked(0, 0, row) for row in by_id[:need]], len(by_id), True)
-        seen = max(SEEN, need)
-        if len(self._asked.expansions) > 1 or self._asked.expansions[0].words:
-            rows = self._all_if_few(seen)
+        sizes = self._sizes()
+        several = len(sizes) > 1 or bool(self._asked.expansions[0].words)
+        broad = not several and sizes[0] > BROAD * len(self._asked.expansions[0].patterns)
+        seen = max(SEEN if several else FEW, need)
+        if not broad:
+            rows = self._all_if_few(sizes, seen, unlimited=several)
             if rows is not None:
                 found = {row.rowid: row for row in (*by_id, *rows)}
                 return Strict(self._ranked(found.values())[:need], len(found), True)
-        return self._walk(by_id, need, seen)
+        walked = self._walk(by_id, need)
+        if len(walked) < need:
+            return Strict(walked, len(walked), True)
+        if several or broad:
+            return Strict(walked, max(len(walked), seen if several else 0), False)
+        return Strict(walked, max(len(walked), self._count()), True)
 
     def count(self, limit: int = COUNTED) -> tuple[int, bool]:
         """Count the strict answer up to a limit: the count, and whether it is exact."""
         if not self._asked.expansions:
             strict = self.first(limit)
             return strict.total, True
-        rows = self._all_if_few(limit)
+        rows = self._all_if_few(self._sizes(), limit)
         if rows is not None:
             extra = self._rows("rows_by_id", self._asked.raw.strip(), self._asked.text, limited=False)
             return len({row.rowid for row in (*rows, *extra)}), True
@@ -137,13 +148,12 @@ class Planner:
 
     # The whole match set, if it is small ------------------------------------------------------------------
 
-    def _all_if_few(self, seen: int) -> list[Row] | None:
+    def _all_if_few(self, sizes: list[int], seen: int, *, unlimited: bool = True) -> list[Row] | None:
         """Return all matches if there are no more than `seen`, or if the rarest term is rare; else None."""
-        sizes = self._sizes()
         rarest = min(sizes)
         inside = [one for one, size in zip(self._asked.expansions, sizes, strict=True) if size <= RATIO * rarest]
         outside = [one for one, size in zip(self._asked.expansions, sizes, strict=True) if size > RATIO * rarest]
-        limit = -1 if rarest <= BROAD else seen + 1
+        limit = -1 if unlimited and rarest <= BROAD else seen + 1
         rows = self._match(inside, COLUMNS, limit, check=outside)
         return None if len(rows) == limit else rows
 
@@ -154,8 +164,8 @@ class Planner:
         }
         bounds = dict(self._execute(self._statements["broad_prefixes"], (json.dumps(sorted(words)),)))
 
-        def size(patterns: Iterable[Pattern]) -> int:
-            return sum(min(bounds.get(word, BROAD) for word in pattern.text.split(" ")) for pattern in patterns)
+        def size(patterns: Sequence[Pattern]) -> int:
+            return sum(min(bounds.get(word, BROAD) for word in pattern.text.split(" ")) for pattern in needed(patterns))
 
         return [(min(map(size, one.words)) if one.words else 0) + size(one.patterns) for one in self._asked.expansions]
 
@@ -179,7 +189,8 @@ class Planner:
 
     # The walk, for many matches ---------------------------------------------------------------------------
 
-    def _walk(self, by_id: list[Row], need: int, seen: int) -> Strict:
+    def _walk(self, by_id: list[Row], need: int) -> list[Ranked]:
+        """Return the first `need` documents, fewer if there are no more."""
         found: dict[int, Ranked] = {row.rowid: Ranked(0, 0, row) for row in by_id}
         text = self._asked.text
 
@@ -200,21 +211,16 @@ class Planner:
                 names = COLUMNS if columns is None else tuple(f"{column}_lc" for column in columns)
                 rows = self._match(within(self._asked.expansions, limit), names, need + len(found), whole=whole)
                 full = add(tier, limit, rows)
-        ranked = list(found.values())
-        if len(ranked) < need:
-            return Strict(ranked, len(ranked), True)
-        total, exact = self._count(seen)
-        return Strict(ranked[:need], max(total, len(ranked)), exact)
+        return list(found.values())[:need]
 
-    def _count(self, limit: int) -> tuple[int, bool]:
-        """Count matches, to a limit."""
+    def _count(self) -> int:
+        """Count the matches of a term that is not broad."""
         if self._where.sql:
-            total = len(self._match(self._asked.expansions, COLUMNS, limit + 1))
-        else:
-            (total,) = self._execute(
-                self._statements["count_by_match"], (match_string(self._asked.expansions), limit + 1)
-            ).fetchone()
-        return (limit, False) if total > limit else (total, True)
+            return len(self._match(self._asked.expansions, COLUMNS, -1))
+        (total,) = self._execute(
+            self._statements["count_by_match"], (match_string(self._asked.expansions), -1)
+        ).fetchone()
+        return int(total)
 
     # Rows -------------------------------------------------------------------------------------------------
 

@@ -48,12 +48,17 @@ TRIGRAM_BUDGET = 2_000
 """Entries of the trigram index read for one unknown word."""
 
 
-class Candidate(NamedTuple):
+class Near(NamedTuple):
     """A document of a relaxed answer."""
 
     score: float
     row: Row
     text_lc: str
+
+
+class Lack(NamedTuple):
+    """What a document of a relaxed answer lacks of the question."""
+
     missing: tuple[Expansion, ...]
     """The terms that it does not hold, not even by a stand-in."""
     stand_ins: Mapping[str, tuple[str, ...]]
@@ -113,8 +118,8 @@ class Relaxed:
         self._title_words = figures["title_words"] or 1.0
         self._body_words = figures["body_words"]
 
-    def best(self, asked: Asked, allowed: set[int] | None = None) -> list[Candidate]:
-        """Return the nearest documents, best first, KEPT at most.
+    def best(self, asked: Asked, allowed: set[int] | None = None) -> tuple[list[Near], list[Unit]]:
+        """Return the nearest documents, best first, KEPT at most; and what stood for each word.
 
         Args:
             asked: the question, expanded.
@@ -122,7 +127,7 @@ class Relaxed:
         """
         units = self._units(asked)
         rows = self._rows(self._candidates([unit for unit in units if unit.size], allowed))
-        return self._scored(asked, units, rows)
+        return self._scored(asked, units, rows), units
 
     # What stands for a word -------------------------------------------------------------------------------
 
@@ -263,7 +268,7 @@ class Relaxed:
 
     # Scores -----------------------------------------------------------------------------------------------
 
-    def _scored(self, asked: Asked, units: list[Unit], rows: list[tuple[Row, str]]) -> list[Candidate]:
+    def _scored(self, asked: Asked, units: list[Unit], rows: list[tuple[Row, str]]) -> list[Near]:
         by_word: dict[str, list[tuple[int, float]]] = {}
         for place, unit in enumerate(units):
             for word, weight in unit.weights.items():
@@ -296,7 +301,7 @@ class Relaxed:
             score *= 1 + LIKENESS * dice(question, trigrams(row.title_lc))
             scored.append((-round(score, 9), -len(row.id), row.rowid, row, text))
         scored.sort(key=lambda one: one[:3])
-        return [self._candidate(-score, row, text, asked, units) for score, _, _, row, text in scored if score]
+        return [Near(-score, row, text) for score, _, _, row, text in scored if score]
 
     def _count(
         self,
@@ -330,22 +335,22 @@ class Relaxed:
             if units[place].word in every or units[place].word in some:
                 frequencies[place] = frequencies.get(place, 0.0) + INITIALS * norm
 
-    def _candidate(self, score: float, row: Row, text: str, asked: Asked, units: Sequence[Unit]) -> Candidate:
-        fields = {"id": row.id_lc, "title": row.title_lc, "keywords": row.keywords_lc, "text": text}
-        words = set(f"{row.title_lc} {row.keywords_lc} {text}".split())
-        stand_ins = {}
-        for unit in units:
-            near = tuple(sorted(word for word in unit.weights if word in words))
-            if near and unit.word not in words:
-                stand_ins[unit.word] = near
-        missing = []
-        for one in asked.expansions:
-            if not holds(fields, one) and not any(word in stand_ins for word in one.term.split(" ")):
-                missing.append(one)
-        used = {word for one in asked.expansions if not holds(fields, one) for word in one.term.split(" ")}
-        return Candidate(
-            score, row, text, tuple(missing), {word: near for word, near in stand_ins.items() if word in used}
-        )
+
+def lack(asked: Asked, units: Sequence[Unit], near: Near) -> Lack:
+    """Return what a document lacks of the question, and what stood in for it."""
+    row = near.row
+    fields = {"id": row.id_lc, "title": row.title_lc, "keywords": row.keywords_lc, "text": near.text_lc}
+    lacking = [one for one in asked.expansions if not holds(fields, one)]
+    words = set(f"{row.title_lc} {row.keywords_lc} {near.text_lc}".split())
+    asked_words = {word for one in lacking for word in one.term.split(" ")}
+    stand_ins = {}
+    for unit in units:
+        if unit.word in asked_words and unit.word not in words:
+            others = tuple(sorted(words & unit.weights.keys()))
+            if others:
+                stand_ins[unit.word] = others
+    missing = [one for one in lacking if not any(word in stand_ins for word in one.term.split(" "))]
+    return Lack(tuple(missing), stand_ins)
 
 
 def _match(unit: Unit) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catalog_search.excerpt import cut_around
+from catalog_search.excerpt import cut_around, spans
 from catalog_search.expansion import SPELLING, Expansion, Pattern
 
 if TYPE_CHECKING:
@@ -98,6 +98,11 @@ class Result:
             else:
                 self._excerpt = cut_around(text, text_lc, in_text, self._folding(text)[0]) if text else ""
         return self._excerpt
+
+    def spans(self, text: str, *fields: str) -> list[tuple[int, int]]:
+        """Return where the words that matched in some fields begin and end in a text, to highlight them."""
+        patterns = [match.pattern for field in fields for match in self.matched.get(field, ())]
+        return spans(text, patterns, self._folding(text)[0])
 
     def _keyword(self, keywords: Iterable[str]) -> str:
         patterns = [Pattern(match.pattern, match.kind) for match in self.matched.get("keywords", ())]

@@ -3,6 +3,10 @@
 A build writes into a file that is unlinked as soon as it is open, and what is complete is copied to another
 unnamed file, which gets its name by one rename. Whenever the process ends, by an error, a full disk or SIGKILL,
 the old file is as it was and nothing is left beside it.
+
+Twice, for less than a thousandth of a second, there is a name beside the target: until the new file is unlinked,
+and from its link to its rename. It is always the same name, so that a later build takes over what a kill in that
+moment left; and the folder is locked meanwhile, so that another build to the same target does not.
 """
 
 from __future__ import annotations
@@ -10,12 +14,14 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+try:
+    import fcntl
+except ImportError:  # Windows: a file that is open cannot be taken over there
+    fcntl = None  # type: ignore[assignment]
 
 _CHUNK = 1 << 24
+_BINARY = getattr(os, "O_BINARY", 0)
 
 
 class Scratch:
@@ -30,14 +36,40 @@ class Scratch:
 
     def __init__(self, target: str | os.PathLike[str]) -> None:
         self.target = Path(os.path.realpath(target))
-        # The name is seen for a moment only, and is always the same: a later build takes it over.
         self.path = self.target.with_name(f".{self.target.name}.build")
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
+        self._lock: int | None = None
+        self._named = False
+        self._take_name()
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
+        except BaseException:
+            self.forget_name()
+            raise
+
+    def _take_name(self) -> None:
+        """Lock the folder against other builds, where that is possible, and remove what a killed one left."""
+        if fcntl is not None and not self._named:
+            self._lock = os.open(self.target.parent, os.O_RDONLY)
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._named = True
+        with contextlib.suppress(OSError):
+            self.path.unlink()
 
     def forget_name(self) -> None:
         """Unlink the file; call it once the database has it open. Where that is not possible, `close` does it."""
-        with contextlib.suppress(OSError):
+        if not self._named:
+            return
+        try:
             self.path.unlink()
+        except FileNotFoundError:
+            pass
+        except OSError:
+            return  # Windows: it is open
+        self._named = False
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     @property
     def size(self) -> int:
@@ -50,34 +82,26 @@ class Scratch:
         Raises:
             OSError: the disk is full, or the folder cannot be written to.
         """
-        with self._copy() as copy:
-            os.replace(copy, self.target)
-
-    @contextlib.contextmanager
-    def _copy(self) -> Iterator[Path]:
-        """Yield the path of a copy, linked only when it is complete."""
         try:
+            # Where files are always named (not Linux, some file systems), the copy has the name while it is filled.
             file = os.open(self.target.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
-        except (AttributeError, OSError):  # not on this system, or not on this file system
-            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-            named = True
-        else:
             named = False
+        except (AttributeError, OSError):
+            self._take_name()
+            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+            named = True
         try:
             self._fill(file)
             if not named:
                 self._link(file)
-            yield self.path
-        except BaseException:
-            with contextlib.suppress(OSError):
-                self.path.unlink()
-            raise
         finally:
             os.close(file)
+        os.replace(self.path, self.target)
+        self.forget_name()
 
     def _link(self, file: int) -> None:
         """Give an unnamed file the scratch's name."""
-        self.forget_name()
+        self._take_name()
         folder = os.open(self.target.parent, os.O_RDONLY)
         try:
             # With a folder's descriptor Python calls linkat, which can follow /proc's link to the open file.
@@ -86,6 +110,8 @@ class Scratch:
             os.close(folder)
 
     def _fill(self, file: int) -> None:
+        with contextlib.suppress(OSError, AttributeError):  # a file that is replaced keeps its permissions
+            os.fchmod(file, self.target.stat().st_mode & 0o777)
         os.lseek(self._file, 0, os.SEEK_SET)
         while chunk := os.read(self._file, _CHUNK):
             view = memoryview(chunk)

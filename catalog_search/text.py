@@ -40,7 +40,7 @@ _ASCII_SIGNS |= {ord(sign): "-" for sign in _JOINERS} | {ord(sign): sign for sig
 _ASCII_SIGN_BYTES = bytes(ord(_ASCII_SIGNS.get(code, " ")) for code in range(256))
 _ASCII_PLAIN_BYTES = bytes(code if chr(code).isalnum() else 32 for code in _ASCII_SIGN_BYTES)
 _MARKS = re.compile(r"[-.+#^]")
-_CARETS = re.compile(r"\^(?=\^)|(?<![a-z0-9^])\^+")
+_CARETS = re.compile(r"(?<![a-z0-9])\^+")
 _HYPHENS = re.compile(r"-{2,}")
 
 # Scripts written without spaces between words: every character is a word.

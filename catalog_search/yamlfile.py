@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from catalog_search.errors import CatalogSearchError
+
+if TYPE_CHECKING:
+    import yaml
 
 
 class Mapping(dict[str, Any]):
@@ -61,6 +62,8 @@ def parse(text: str, error: type[CatalogSearchError], path: object = None) -> Ma
     >>> parse("id: 007\\nfacets: [a, b]", CatalogSearchError)
     {'id': '007', 'facets': ['a', 'b']}
     """
+    import yaml  # only those who read a file pay for it: a search does not
+
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as problem:
@@ -97,6 +100,8 @@ def _construct(
         raise error("nested too deeply", path=path, line=node.start_mark.line + 1)
     if next(budget, None) is None:
         raise error("aliases (*name) repeat too much of the file; write the values out", path=path)
+    import yaml
+
     if isinstance(node, yaml.ScalarNode):
         return None if node.tag == "tag:yaml.org,2002:null" else node.value
     if isinstance(node, yaml.SequenceNode):

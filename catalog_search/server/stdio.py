@@ -1,0 +1,205 @@
+"""An MCP server → standard input and output: one JSON-RPC message a line.
+
+The SDK has such a transport. It gives no answer to a line that is not a message as it knows them, a lone surrogate
+in a question is enough, and a client waits for ever; it drops the calls in hand when the input ends; and it keeps
+the process from ending on SIGTERM while it waits for a line. Hence this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import re
+import signal
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from anyio.from_thread import BlockingPortal
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.server.lowlevel import Server
+
+DRAIN_SECONDS = 10.0
+"""How long the calls in hand may take to be answered once the server is told to stop."""
+
+WRITE_SECONDS = 2.0
+"""How long the last answers may take to be written then; a client may have stopped reading."""
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def run(server: Server[Any]) -> None:
+    """Serve until standard input ends, or SIGTERM or Ctrl-C; a second signal ends the process at once."""
+    with protocol_only() as (incoming, outgoing), suppress(KeyboardInterrupt):
+        anyio.run(serve, server, incoming, outgoing)
+
+
+async def serve(server: Server[Any], incoming: int, outgoing: int) -> None:
+    """Serve the client behind two descriptors until it leaves, or until the process is told to stop."""
+    await Connection(incoming, outgoing).serve(server)
+
+
+@contextmanager
+def protocol_only() -> Iterator[tuple[int, int]]:
+    """Yield descriptors of standard input and output; what anyone else prints goes to standard error."""
+    sys.stdout.flush()
+    incoming, outgoing = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield incoming, outgoing
+    finally:
+        sys.stdout.flush()
+        os.dup2(outgoing, 1)
+        # Neither is closed: a thread may still wait in it, and its number would be given to another file.
+
+
+class Connection:
+    """One client: reads its lines, writes what the server answers, and knows which calls are still open."""
+
+    def __init__(self, incoming: int, outgoing: int) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+        self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._open: set[types.RequestId] = set()
+        self._reading = anyio.CancelScope()
+        self._ended = False
+        self._all_answered = anyio.Event()
+
+    async def serve(self, server: Server[Any]) -> None:
+        lines_in, lines = anyio.create_memory_object_stream[bytes](0)
+        to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+        async with BlockingPortal() as portal, anyio.create_task_group() as signals:
+            # Daemons: a thread that waits for a client cannot be interrupted, and must not outlive the rest.
+            threading.Thread(target=self._read, args=(portal, lines_in), daemon=True).start()
+            writer = threading.Thread(target=self._write, args=(portal,), daemon=True)
+            writer.start()
+            signals.start_soon(self._stop_on_signal)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._receive, lines, to_server)
+                tasks.start_soon(self._send, from_server)
+                await server.run(from_client, to_client, server.create_initialization_options())
+            self._answers.put(None)
+            await anyio.to_thread.run_sync(writer.join, WRITE_SECONDS)
+            signals.cancel_scope.cancel()
+
+    async def _stop_on_signal(self) -> None:
+        # Where the loop cannot receive signals, on Windows, Ctrl-C is a KeyboardInterrupt as everywhere.
+        with suppress(NotImplementedError), anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+            async for _ in received:
+                self._reading.cancel()
+                return
+
+    # In threads of their own ------------------------------------------------------------------------------
+
+    def _read(self, portal: BlockingPortal, lines: MemoryObjectSendStream[bytes]) -> None:
+        # RuntimeError: the loop is gone; the others: nobody receives any more.
+        with suppress(RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            with suppress(OSError), os.fdopen(self._incoming, "rb", closefd=False) as stream:
+                for line in stream:
+                    portal.call(lines.send, line)
+            portal.call(lines.aclose)
+
+    def _write(self, portal: BlockingPortal) -> None:
+        try:
+            with os.fdopen(self._outgoing, "wb", buffering=0, closefd=False) as stream:
+                while (answer := self._answers.get()) is not None:
+                    rest = memoryview(answer)
+                    while rest:
+                        rest = rest[stream.write(rest) :]
+        except OSError:
+            # The client is gone; so is the reason to go on.
+            with suppress(RuntimeError):
+                portal.call(self._reading.cancel)
+
+    # In the loop ------------------------------------------------------------------------------------------
+
+    async def _receive(
+        self, lines: MemoryObjectReceiveStream[bytes], to_server: MemoryObjectSendStream[SessionMessage | Exception]
+    ) -> None:
+        async with to_server:
+            with self._reading:
+                async with lines:
+                    async for line in lines:
+                        for message in self._messages(line):
+                            await to_server.send(SessionMessage(message))
+            self._ended = True
+            if self._open:
+                with anyio.move_on_after(DRAIN_SECONDS):
+                    await self._all_answered.wait()
+
+    async def _send(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        async with from_server:
+            async for message in from_server:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                self._answers.put(text.encode() + b"\n")
+                if isinstance(message.message, types.JSONRPCResponse | types.JSONRPCError):
+                    self._close(message.message.id)
+
+    def _close(self, request: Any) -> None:
+        if isinstance(request, int | str):
+            self._open.discard(request)
+        if self._ended and not self._open:
+            self._all_answered.set()
+
+    def _messages(self, line: bytes) -> Iterator[types.JSONRPCMessage]:
+        """Yield the messages of a line; answer what is none, so that nobody waits for it."""
+        if not line.strip():
+            return
+        try:
+            found = parse(line)
+        except (ValueError, RecursionError) as problem:
+            self._refuse(None, types.PARSE_ERROR, f"The line is not JSON: {problem}")
+            return
+        # Several at once, as 2025-03-26 had it; each is answered by itself.
+        for one in found if isinstance(found, list) else [found]:
+            try:
+                message = types.jsonrpc_message_adapter.validate_python(one, by_name=False)
+            except ValidationError:
+                self._refuse(one, types.INVALID_REQUEST, "This is not a JSON-RPC 2.0 message.")
+                continue
+            if isinstance(message, types.JSONRPCRequest):
+                self._open.add(message.id)
+            elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+                self._close((message.params or {}).get("requestId"))
+            yield message
+
+    def _refuse(self, message: Any, code: int, text: str) -> None:
+        request = None
+        if isinstance(message, dict):
+            if "method" in message and "id" not in message:
+                return  # A notification is never answered.
+            if isinstance(message.get("id"), str | int | float):
+                request = message["id"]
+        error = {"jsonrpc": "2.0", "id": request, "error": {"code": code, "message": text}}
+        self._answers.put(json.dumps(error).encode() + b"\n")
+
+
+def parse(line: bytes) -> Any:
+    r"""Return the JSON of a line; halves of characters, which no text can hold, become U+FFFD.
+
+    Raises:
+        ValueError: it is not JSON.
+
+    >>> parse(b'{"query": "a\\ud800 \\ud83d\\ude00"}')
+    {'query': 'a� 😀'}
+    """
+    found = json.loads(line.decode("utf-8", "replace"), parse_constant=_refuse_constant)
+    if _SURROGATE.search(line):
+        text = json.dumps(found, ensure_ascii=False)
+        found = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return found
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON value")
