@@ -234,7 +234,7 @@ class _Build:
         self._db = sqlite_utils.Database(connection, execute_plugins=False)
         self._execute = connection.execute
         self._connection = connection
-        self._execute("PRAGMA cache_size = -64000")
+        self._execute("PRAGMA cache_size = -16000")
         self._db.executescript(statement("schema"))
         self._execute("BEGIN")
         self._read_drafts()

@@ -33,13 +33,15 @@ from catalog_search.query import Query, compile_statement, match_string
 from catalog_search.ranking import COUNTED, Planner, Strict, Where
 from catalog_search.relaxing import KEPT, Relaxed, lack
 from catalog_search.result import Match, Result, SearchResult, Term, matched_in
-from catalog_search.text import Folding, fold
+from catalog_search.text import Folding, fold, is_common
 from catalog_search.text import cut as cut_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 LONGEST_PAGE = 1_000
+LONGEST_ID = 100
+"""Characters of an unknown id that are compared and shown."""
 SUGGESTIONS = 5
 SUGGESTED_LEAST = 0.35
 """The least likeness of a word that is suggested: below, it shares but an ending."""
@@ -212,7 +214,11 @@ class Catalog:
     def _ask(self, question: str) -> tuple[Asked, list[str]]:
         """Expand a question; return also the letters that the folding table does not have."""
         folding, unknown = self._folding(cut_question(question)[0])
-        return expand(question, self._language, folding, self._find, self._longest), unknown
+        asked = expand(question, self._language, folding, self._find, self._longest)
+        for letter in unknown:
+            expansions = [one._replace(asked=one.asked.replace(_stand_in(letter), letter)) for one in asked.expansions]
+            asked = asked._replace(expansions=tuple(expansions))
+        return asked, unknown
 
     def _folding(self, text: str) -> tuple[Folding, list[str]]:
         """Return the rows of the folding table that a text needs, and the letters it has no row for."""
@@ -223,7 +229,9 @@ class Catalog:
         keys = json.dumps([key for key in sorted(singles | pairs) if not "\ud800" <= key[0] <= "\udfff"])
         with self._database.errors():
             rows = dict(self._database.connection().execute(self._statements["folding_by_key"], (keys,)))
-        unknown = sorted(one for one in singles if one.isalnum() and one not in rows)
+        unknown = sorted(one for one in singles if one.isalnum() and one not in rows and not is_common(one))
+        # A letter that no document has is a word that no document has: it may not be left out of the AND.
+        rows |= {one: f" {_stand_in(one)} " for one in unknown}
         return Folding({**_ASCII_ROWS, **rows}), unknown
 
     def _find(self, keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
@@ -365,7 +373,8 @@ class Catalog:
             said = []
             if where and rowid not in self._allowed(condition):
                 for name, value in where.items():
-                    said.append(self.say("explain_filtered", id=id, field=name, value=value))
+                    wanted = value if isinstance(value, str) else ", ".join(value)
+                    said.append(self.say("explain_filtered", id=id, field=name, value=wanted))
             elif not missing:
                 planner = Planner(connection, self._statements, asked, condition)
                 places = [one.row.rowid for one in planner.first(COUNTED).ranked]
@@ -438,7 +447,8 @@ class Catalog:
                 row = self._database.connection().execute(self._statements["document_by_id"], (id,)).fetchone()
             if row is None:
                 near = self._nearest_ids(storable)
-                said = self.say("not_found", id=storable)
+                shown = storable if len(storable) <= LONGEST_ID else f"{storable[:LONGEST_ID]}…"
+                said = self.say("not_found", id=shown)
                 if near:
                     said += " " + self.say("nearest_ids", ids=", ".join(near))
                 raise DocumentNotFound(said, id=id, nearest=tuple(near))
@@ -448,11 +458,12 @@ class Catalog:
         execute = self._database.connection().execute
         same = [found for (found,) in execute(self._statements["ids_by_id_lc"], (fold(id, self._folding(id)[0]),))]
         found: dict[str, None] = dict.fromkeys(same)
-        start = id.strip()[:60]
+        asked = start = id.strip()[:LONGEST_ID]
         while start and len(found) < SUGGESTIONS:
             for form in dict.fromkeys((start, start.upper(), start.lower())):
                 rows = execute(self._statements["ids_by_start"], (form, form + "\U0010ffff"))
-                near = sorted(((SequenceMatcher(None, id, other).ratio(), other) for (other,) in rows), reverse=True)
+                ratios = ((SequenceMatcher(None, asked, other[:LONGEST_ID]).ratio(), other) for (other,) in rows)
+                near = sorted(ratios, reverse=True)
                 found.update(dict.fromkeys(other for ratio, other in near[:SUGGESTIONS] if ratio >= 0.5))
             start = start[:-1]
         return list(found)[:SUGGESTIONS]
@@ -460,6 +471,11 @@ class Catalog:
 
 _ASCII_ROWS = {chr(code): Folding({}).signs(chr(code)) for code in range(128)}
 _ASCII = Folding({})
+
+
+def _stand_in(letter: str) -> str:
+    """Return a word that stands for a letter the folding table does not have."""
+    return f"u{ord(letter):x}"
 
 
 def _json_path(name: str) -> str:

@@ -129,8 +129,8 @@ def _copied(path: str) -> Iterator[sqlite3.Connection]:
 
 def _questions(connection: sqlite3.Connection) -> list[str]:
     """Return sample questions, always the same for the same file."""
-    (last,) = connection.execute("SELECT count(*) FROM documents").fetchone()
-    places = sorted({last * share // 4 for share in range(4)})
+    (count,) = connection.execute("SELECT count(*) FROM documents").fetchone()
+    places = sorted({count * share // 4 for share in range(4)}) if count else []
     titles = [
         connection.execute("SELECT title FROM documents ORDER BY rowid LIMIT 1 OFFSET ?", (place,)).fetchone()[0]
         for place in places

@@ -25,6 +25,9 @@ LONGEST_PAGE = 1_000
 class Errors(click.Group):
     """A group whose commands end with one message and exit status 1 on a foreseen error."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # in the order of use
+
     def invoke(self, ctx: click.Context) -> Any:
         for stream in (sys.stdout, sys.stderr):
             # what the terminal's encoding does not have is written as its number, and is no error
@@ -36,8 +39,10 @@ class Errors(click.Group):
             raise click.ClickException(visible(str(problem), keep="\n")) from None
 
 
-@click.group(cls=Errors, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="catalog-search")
+@click.group(
+    "catalog-search", cls=Errors, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(package_name="catalog-search", prog_name="catalog-search")
 def main() -> None:
     """Put a catalogue behind a question.
 
@@ -53,16 +58,15 @@ as_json = click.option("--json", "json_", is_flag=True, help="Print one JSON obj
 database = click.argument("database", metavar="DB", type=click.Path())
 
 
-def print_json(value: object) -> None:
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    if not str(getattr(sys.stdout, "encoding", "utf-8")).lower().startswith("utf"):
-        text = json.dumps(value, indent=2)
-    click.echo(text)
-
-
 # Control characters, line and paragraph separators, marks that turn the direction of writing, and halves of a
 # code point: what could steer a terminal, or cannot be written to it.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def print_json(value: object) -> None:
+    utf = str(getattr(sys.stdout, "encoding", "utf-8")).lower().startswith("utf")
+    text = json.dumps(value, ensure_ascii=not utf, indent=2)
+    click.echo(_UNSAFE.sub(lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text))
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -198,7 +202,7 @@ def conditions(values: Iterable[str]) -> dict[str, list[str]]:
     default=10,
     show_default=True,
     metavar="N",
-    help=f"How many results, 1 to {LONGEST_PAGE:,}.",
+    help="How many results.",
 )
 @click.option(
     "--offset",
@@ -296,7 +300,14 @@ def highlighted(result: Result, text: str, *fields: str) -> str:
 @click.argument("id_", metavar="ID")
 @as_json
 def fetch(database: str, id_: str, json_: bool) -> None:
-    """Print a document, whole, with its source: as Markdown, or as JSON with metadata and provenance."""
+    """Print a document, whole, with its source.
+
+    As Markdown, to be read; with --json as an object with metadata and provenance.
+
+    \b
+    Example:
+        catalog-search fetch oecd.db DSD_ALFS@DF_SUMTAB
+    """
     with opened(database) as catalog:
         document = catalog.fetch(id_)
         if json_:
@@ -308,13 +319,19 @@ def fetch(database: str, id_: str, json_: bool) -> None:
 @main.command()
 @database
 @click.argument("question")
-@click.option("--dialect", type=click.Choice(["glob", "fts"]), default="glob", show_default=True)
+@click.option(
+    "--dialect",
+    type=click.Choice(["glob", "fts"]),
+    default="glob",
+    show_default=True,
+    help="By patterns on the columns, or by the index.",
+)
 @as_json
 def sql(database: str, question: str, dialect: str, json_: bool) -> None:
-    """Print the SQL of a question with its parameters; it is not run.
+    """Print the SQL of a question; it is not run.
 
-    The statement gives the whole strict answer, in the order of search. What is printed can be given to the
-    sqlite3 shell as it is.
+    The statement, with its parameters, gives the whole strict answer, in the order of search. What is printed
+    can be given to the sqlite3 shell as it is.
 
     \b
     Example:
@@ -346,7 +363,7 @@ def for_the_shell(query: Query) -> str:
 @database
 @as_json
 def info(database: str, json_: bool) -> None:
-    """Print what the catalogue is: publisher, licence, revision, size, vocabulary."""
+    """Print what the catalogue is and how large."""
     with opened(database) as catalog:
         found = catalog.describe()
     if json_:
@@ -364,7 +381,11 @@ def info(database: str, json_: bool) -> None:
 @database
 @as_json
 def check(database: str, json_: bool) -> None:
-    """Check a database: its integrity, its format, and that every way to ask gives the same answer."""
+    """Check a database, whole.
+
+    The integrity of the file, its format, every normal form, its index, and that every way to ask gives the same
+    answer. Exit status 1 if there is a fault.
+    """
     from catalog_search.checking import check as check_database
 
     found = check_database(database)
@@ -404,6 +425,8 @@ def vocab_measure(database: str, vocabulary: str | None, json_: bool) -> None:
         print_json({"database": database, "vocabulary": vocabulary, "pairs": pairs})
     else:
         print_pairs(pairs)
+        ok = sum(one["verdict"] == "ok" for one in pairs)
+        click.secho(f"{count(len(pairs), 'pair')}, {ok} ok", dim=True)
 
 
 def print_pairs(pairs: Sequence[dict[str, Any]]) -> None:
@@ -435,10 +458,11 @@ def print_pairs(pairs: Sequence[dict[str, Any]]) -> None:
 @main.command()
 @database
 def serve(database: str) -> None:
-    """Serve a catalogue to language models: MCP over standard input and output.
+    """Serve a catalogue to language models.
 
-    Two tools, search(query) and fetch(id), in the form that ChatGPT's deep research requires. Name this
-    command in the client's settings; nothing but the protocol is written to standard output.
+    MCP over standard input and output. Two tools, search(query) and fetch(id), in the form that ChatGPT's deep
+    research requires. Name this command in the client's settings; nothing but the protocol is written to
+    standard output.
     """
     from catalog_search.server import serve_stdio
 

@@ -51,7 +51,7 @@ class Database:
         self.name = ":memory:" if isinstance(path, bytes) else os.fspath(path)
         self._bytes = path if isinstance(path, bytes) else None
         self._local = threading.local()
-        self._opened: list[sqlite3.Connection] = []
+        self._opened: dict[threading.Thread, sqlite3.Connection] = {}
         self._closed = False
         if self._bytes is None and not os.path.isfile(self.name):
             what = "it is a folder" if os.path.isdir(self.name) else "no such file"
@@ -117,8 +117,15 @@ class Database:
         opened.execute("PRAGMA query_only = 1")
         opened.execute("PRAGMA cache_size = -16000")
         self._local.connection = opened
-        self._opened.append(opened)
+        self._let_go_of_ended_threads()
+        self._opened[threading.current_thread()] = opened
         return opened
+
+    def _let_go_of_ended_threads(self) -> None:
+        """Close the connections of threads that are no more: a server's workers come and go."""
+        for thread in list(self._opened):
+            if not thread.is_alive() and (ended := self._opened.pop(thread, None)) is not None:
+                ended.close()
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -150,6 +157,6 @@ class Database:
     def close(self) -> None:
         """Close every thread's connection; a search that runs in another thread ends with an error."""
         self._closed = True
-        for opened in self._opened:
+        for opened in list(self._opened.values()):
             opened.close()
         self._opened.clear()

@@ -263,7 +263,11 @@ def _patterns(word: Word, sources: Iterable[Source], language: Language) -> tupl
     if compound:
         candidates += [Pattern(compound, SPELLING), Pattern(_last_singular(compound, language), SPELLING)]
     candidates += [Pattern(source.pattern, VOCABULARY) for source in sources]
-    return tuple({pattern.text: pattern for pattern in reversed(candidates) if pattern.text}.values())[::-1]
+    unique: dict[str, Pattern] = {}
+    for pattern in candidates:
+        if pattern.text:
+            unique.setdefault(pattern.text, pattern)
+    return tuple(unique.values())
 
 
 def _last_singular(text: str, language: Language) -> str:

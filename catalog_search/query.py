@@ -36,6 +36,9 @@ CLASSES = 3
 LONGEST_GLOB = 39
 """Longest pattern, in bytes, for GLOB: `*[^a-z0-9]p*` stays within the 50 that Cloudflare D1 allows."""
 
+LONGEST_WHOLE = 30
+"""The same for `*[^a-z0-9]p[^a-z0-9]*`; a longer word is only tested at its start."""
+
 
 class Query(NamedTuple):
     """SQL with its parameters, bound by number."""
@@ -210,18 +213,18 @@ def _loose_test(parameters: Parameters) -> Test:
     """Return the test of a pattern on a column that is only lower case and without accents."""
 
     def word(column: str, text: str, whole: bool) -> str:
-        if len(text) > LONGEST_GLOB:
-            return f"instr({column}, {parameters.add(text)})"
-        if whole:
+        if whole and len(text) <= LONGEST_WHOLE:
             return f"' '||{column}||' ' GLOB {parameters.add(f'*[^a-z0-9]{text}[^a-z0-9]*')}"
-        first, later = parameters.add(f"{text}*"), parameters.add(f"*[^a-z0-9]{text}*")
-        return f"({column} GLOB {first} OR {column} GLOB {later})"
+        start = text[:LONGEST_GLOB]
+        first, later = parameters.add(f"{start}*"), parameters.add(f"*[^a-z0-9]{start}*")
+        begins = f"({column} GLOB {first} OR {column} GLOB {later})"
+        return begins if start == text else f"({begins} AND instr({column}, {parameters.add(text)}))"
 
     def test(column: str, pattern: Pattern) -> str:
+        if not pattern.text:
+            return "0"
         *before, last = pattern.text.split(" ")
         whole = pattern.whole or (pattern.number and not is_id(column))
-        if not last:
-            return "0"
         return _balanced([*(word(column, text, True) for text in before), word(column, last, whole)], "AND")
 
     return test

@@ -3,7 +3,7 @@
 BM25 in which a word's relatives count for less, an unknown word is replaced by its nearest words, and titles
 that look like the question go up. For the words q of a question and a document d:
 
-    score(d) = (1 + 0.6 · dice(question, title)) · Σ_q idf(q) · tf(q, d) · 2.2 / (tf(q, d) + 1.2)
+    score(d) = (1 + 0.6 · dice(question, title)) · Σ_q idf(q) · tf(q, d) · 1.9 / (tf(q, d) + 0.9)
     tf(q, d) = Σ_w weight(q, w) · (n(w, title) / (0.5 + 0.5 · words(title) / average)
                                  + 0.5 · n(w, body) / (0.25 + 0.75 · words(body) / average))
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from catalog_search.language import Language
 
-K1, TITLE_B, BODY_B, BODY = 1.2, 0.5, 0.75, 0.5
+K1, TITLE_B, BODY_B, BODY = 0.9, 0.5, 0.75, 0.5
 SAME_SINGULAR, COMMON_START, COMMON_SHARE, STARTED, NEAREST, INITIALS, STOP = (
     0.8,
     0.7,

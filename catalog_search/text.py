@@ -48,9 +48,10 @@ _UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "HALFWIDTH", "BOPOMOFO", "
 _APOSTROPHES = "`´‘’‛′ʼʹ·‧"
 _VANISH = "\u0640ـʿʾ\u0621ー\u3099\u309aﾞﾟ"
 _OWN = {
-    "ё": "e^", "Ё": "e^", "ә": "a^", "Ә": "a^",
+    "ё": "e^", "Ё": "e^", "ә": "a^", "Ә": "a^", "ə": "e^", "Ə": "e^", "ǝ": "e^", "Ǝ": "e^",
     # Arabic is typed with and without the hamza, the dots of final ya and of ta marbuta.
     "ا": "a^", "أ": "a^", "إ": "a^", "آ": "a^", "ٱ": "a^", "ى": "y^", "ة": "h^", "ؤ": "w^", "ئ": "y^",
+    "ٲ": "a^", "ٳ": "a^", "ۃ": "h^",
     "™": " ", "®": " ", "©": " ", "℠": " ", "…": " ",
 }  # fmt: skip
 
@@ -121,6 +122,21 @@ class _Lookup(dict[int, str]):
         return signs
 
 
+COMMON = (
+    range(0x3400),
+    range(0xFB00, 0x10000),  # ligatures, presentation forms, full and half width, variation selectors
+    range(0x1D400, 0x1D800),  # mathematical letters
+    range(0x1F100, 0x1F200),  # letters in circles and squares
+    range(0xE0000, 0xE0200),  # tags, variation selectors
+)
+"""Code points that every database's folding table holds: other ways to write common letters are among them."""
+
+
+def is_common(character: str) -> bool:
+    """Tell whether every database's folding table holds a code point, unless it folds to a space."""
+    return any(ord(character) in codes for codes in COMMON)
+
+
 class FullFolding(Folding):
     """The folding of every code point: Unidecode after NFKC, and our own rows. Only a build needs it.
 
@@ -147,9 +163,8 @@ class FullFolding(Folding):
     def _parts(self, decomposed: str) -> str:
         if "\u1100" <= decomposed[0] <= "\u1112":
             return _letter_signs(unicodedata.normalize("NFC", decomposed))
-        if len(decomposed) > 2:
-            return _CARETS.sub("", self.signs(decomposed))
-        return _CARETS.sub("", "".join(map(self.single, decomposed)))
+        signs = self.signs(decomposed) if len(decomposed) > 2 else "".join(map(self.single, decomposed))
+        return _CARETS.sub("", signs) or signs[:1]  # nothing but marks is one mark
 
     @cached_property
     def pairs(self) -> dict[str, str]:
@@ -173,11 +188,11 @@ class FullFolding(Folding):
         return found
 
     def rows(self, used: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Yield the rows that a database keeps, sorted: code points below U+3400 and those in `used`.
+        """Yield the rows that a database keeps, sorted: code points of COMMON and those in `used`.
 
         Code points that fold to a space are left out: it is what a missing one folds to.
         """
-        characters = {chr(code) for code in range(0x3400)} | set(used)
+        characters = {chr(code) for codes in COMMON for code in codes} | set(used)
         singles = ((character, self.single(character)) for character in characters)
         yield from sorted([*((key, signs) for key, signs in singles if signs != " "), *self.pairs.items()])
 
@@ -215,7 +230,8 @@ def _letter_signs(character: str) -> str:
     if category[0] == "P":
         return " "
     name = unicodedata.name(character, "")
-    roman = _unidecode(character)
+    # Capitals fold as small letters do; where Unidecode knows but one of them, as that.
+    roman = _unidecode(character.lower()) or _unidecode(character.upper())
     letters = re.sub(r"[^a-z0-9]+", "", roman)
     if category[0] == "M":
         # Vowel marks of Arabic and Hebrew are written or not at will; other marks say that the letter

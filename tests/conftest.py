@@ -19,7 +19,7 @@ def replace_sqlite(name: str) -> None:
     assert "catalog_search" not in sys.modules
     other: Any = importlib.import_module(name)
 
-    class Connection(other.Connection):  # type: ignore[name-defined,misc]
+    class Connection(other.Connection):
         """A connection with the two methods that pysqlite3 does not have, by way of a file."""
 
         def serialize(self) -> bytes:
@@ -49,5 +49,5 @@ if replacement := os.environ.get("CATALOG_SEARCH_SQLITE"):
 
 
 def pytest_report_header() -> str:
-    version = sys.modules["sqlite3"].sqlite_version  # type: ignore[attr-defined]
-    return f"SQLite {version}" + (f" ({replacement}, beside the system's {sqlite3.sqlite_version})" if replacement else "")
+    said = f"SQLite {sys.modules['sqlite3'].sqlite_version}"
+    return f"{said} of {replacement}, not the system's {sqlite3.sqlite_version}" if replacement else said

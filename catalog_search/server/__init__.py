@@ -10,7 +10,9 @@ All meaning is in `Catalog`. Only this package imports mcp.
 
 from __future__ import annotations
 
+from catalog_search.catalog import Catalog
 from catalog_search.database import Database
+from catalog_search.server.corpus import Corpus
 
 
 def serve_stdio(path: str) -> None:
@@ -24,10 +26,8 @@ def serve_stdio(path: str) -> None:
 
     Raises:
         DatabaseError: there is no such file, it is no catalogue, or of another format version.
+        CatalogSearchError: standard input or output is closed.
     """
-    from catalog_search.catalog import Catalog
-    from catalog_search.server.corpus import Corpus
-
     # Before mcp is loaded, which takes most of a second: a wrong path is said at once, and never to a client.
     database = Database(path)
     with Catalog(database) as catalog:

@@ -95,7 +95,7 @@ def shortened(text: str) -> str:
     >>> shortened("Wages and salaries of employees in the public sector by occupation, sex and age")
     'Wages and salaries of employees in the public sector by'
     """
-    text = one_line(text).replace("\\", " ")
+    text = one_line(text.replace("\\", " "))
     if len(text) <= LONGEST_EXAMPLE:
         return text
     return text[: LONGEST_EXAMPLE + 1].rpartition(" ")[0] or text[:LONGEST_EXAMPLE]

@@ -1,8 +1,8 @@
 """An MCP server → standard input and output: one JSON-RPC message a line.
 
-The SDK has such a transport. It gives no answer to a line that is not a message as it knows them, a lone surrogate
-in a question is enough, and a client waits for ever; it drops the calls in hand when the input ends; and it keeps
-the process from ending on SIGTERM while it waits for a line. Hence this one.
+The SDK has such a transport. It does not answer a line that is no message as it knows them, and half a character in
+a question is enough for that: the client waits for ever. It drops the calls in hand when the input ends, and Ctrl-C
+does not end it while it waits for a line. Hence this one.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from anyio.from_thread import BlockingPortal
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from catalog_search.errors import CatalogSearchError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -31,10 +33,10 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
 DRAIN_SECONDS = 10.0
-"""How long the calls in hand may take to be answered once the server is told to stop."""
+"""How long the calls in hand may take to be answered after a signal, or once the client no longer reads."""
 
 WRITE_SECONDS = 2.0
-"""How long the last answers may take to be written then; a client may have stopped reading."""
+"""How long the last answers may take to be written; a client may have stopped reading without leaving."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -52,7 +54,13 @@ async def serve(server: Server[Any], incoming: int, outgoing: int) -> None:
 
 @contextmanager
 def protocol_only() -> Iterator[tuple[int, int]]:
-    """Yield descriptors of standard input and output; what anyone else prints goes to standard error."""
+    """Yield descriptors of standard input and output; what anyone else prints goes to standard error.
+
+    Raises:
+        CatalogSearchError: one of them is closed.
+    """
+    if sys.stdin is None or sys.stdout is None:  # closed, and perhaps another file has the number by now
+        raise CatalogSearchError("MCP is spoken over standard input and output, and one of them is closed")
     sys.stdout.flush()
     incoming, outgoing = os.dup(0), os.dup(1)
     os.dup2(2, 1)
@@ -133,10 +141,15 @@ class Connection:
                     async for line in lines:
                         for message in self._messages(line):
                             await to_server.send(SessionMessage(message))
-            self._ended = True
-            if self._open:
-                with anyio.move_on_after(DRAIN_SECONDS):
-                    await self._all_answered.wait()
+                # The input ended; whoever sent it may still read, and nobody says hurry.
+                await self._answer_the_rest()
+            with anyio.move_on_after(DRAIN_SECONDS):
+                await self._answer_the_rest()
+
+    async def _answer_the_rest(self) -> None:
+        self._ended = True
+        if self._open:
+            await self._all_answered.wait()
 
     async def _send(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with from_server:
@@ -170,8 +183,12 @@ class Connection:
                 continue
             if isinstance(message, types.JSONRPCRequest):
                 self._open.add(message.id)
-            elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-                self._close((message.params or {}).get("requestId"))
+            elif isinstance(message, types.JSONRPCNotification):
+                if "id" in one:  # which is neither text nor a whole number: not a request, as the SDK reads it
+                    self._refuse(one, types.INVALID_REQUEST, "The id of a request is a text or a whole number.")
+                    continue
+                if message.method == "notifications/cancelled":
+                    self._close((message.params or {}).get("requestId"))
             yield message
 
     def _refuse(self, message: Any, code: int, text: str) -> None:

@@ -154,6 +154,8 @@ def fetch(catalog: Catalog, id: str) -> dict[str, Any]:
 
 def _argument(key: str, arguments: Mapping[str, Any]) -> str:
     value = arguments.get(key)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)  # An id of digits: many a client makes a number of it.
     if not isinstance(value, str):
         raise Unusable(f'The call needs the argument "{key}", a text: {{"{key}": "…"}}.')
     return value
