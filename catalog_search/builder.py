@@ -176,16 +176,17 @@ def _into_file(build: _Build, target: str, removable: tuple[float, bool] | None)
             report = build.run(connection, target, removable)
         finally:
             connection.close()
-        scratch.publish()
+        try:
+            scratch.publish()
+        except OSError as problem:
+            raise DatabaseError(
+                f"could not be written: {problem.strerror}; the old file is untouched", path=target
+            ) from None
         return report, scratch.size
     except sqlite3.Error as problem:
         raise DatabaseError(
             f"could not be built: {_plainly(problem)}; the old file is untouched", path=target
         ) from problem
-    except OSError as problem:
-        raise DatabaseError(
-            f"could not be written: {problem.strerror}; the old file is untouched", path=target
-        ) from None
     finally:
         scratch.close()
 
@@ -280,6 +281,8 @@ class _Build:
             count += 1
             if not count % 1_000:
                 self._progress(self._source.fraction(), count)
+            if row.surplus or (self._source.kind == "delimited" and None in row.values.values()):
+                self._ragged.append(row.line)
             try:
                 if row.surplus and stop:
                     cells = "1 more cell" if row.surplus == 1 else f"{row.surplus} more cells"
@@ -290,8 +293,6 @@ class _Build:
                 if not stop or found <= NAMED_BAD_ROWS:
                     bad.append((row.line, str(problem)))
                 continue
-            if row.surplus or (self._source.kind == "delimited" and None in row.values.values()):
-                self._ragged.append(row.line)
             if len(batch) == 1_000:
                 self._connection.executemany(insert, batch)
                 batch.clear()

@@ -124,9 +124,12 @@ class _Lookup(dict[int, str]):
 
 COMMON = (
     range(0x3400),
+    range(0xA490, 0xA4D0),  # radicals of Yi
+    range(0xA960, 0xA980),  # old jamo
+    range(0xD7B0, 0xD800),
     range(0xFB00, 0x10000),  # ligatures, presentation forms, full and half width, variation selectors
     range(0x1D400, 0x1D800),  # mathematical letters
-    range(0x1F100, 0x1F200),  # letters in circles and squares
+    range(0x1F100, 0x1F300),  # letters in circles and squares
     range(0xE0000, 0xE0200),  # tags, variation selectors
 )
 """Code points that every database's folding table holds: other ways to write common letters are among them."""

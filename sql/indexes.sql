@@ -5,3 +5,4 @@ CREATE INDEX documents_title_lc ON documents(title_lc);
 CREATE UNIQUE INDEX words_word ON words(word);
 CREATE INDEX words_singular ON words(singular);
 CREATE INDEX vocabulary_key ON vocabulary(key);
+CREATE INDEX rules_form ON rules(kind, form);

@@ -1,6 +1,6 @@
-"""What every test runs under: CATALOG_SEARCH_SQLITE names a module to use in the place of sqlite3.
+"""What every test runs under: the environment's CATALOG_SEARCH_SQLITE names a module to use in the place of sqlite3.
 
-    CATALOG_SEARCH_SQLITE=pysqlite3 python -m pytest tests/test_builder.py
+Say pysqlite3, of the package pysqlite3-binary, which has a newer SQLite than most systems.
 """
 
 from __future__ import annotations

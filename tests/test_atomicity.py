@@ -277,16 +277,17 @@ def test_readers_of_the_old_file_go_on_reading_it(target: Path) -> None:
 # --- errors in Python -----------------------------------------------------------------------------------
 
 
-def broken_rows() -> Iterator[dict[str, str]]:
+def broken_rows(error: Exception) -> Iterator[dict[str, str]]:
     yield {"id": "1", "title": "a"}
-    raise ZeroDivisionError("a bug in the caller's generator")
+    raise error
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), OSError("a network that is down")], ids=repr)
 def test_an_error_of_the_records_is_the_callers_and_leaves_the_old_file(
-    databases: dict[str, Path], target: Path
+    error: Exception, databases: dict[str, Path], target: Path
 ) -> None:
-    with pytest.raises(ZeroDivisionError):
-        build(SETTINGS, target, records=broken_rows())
+    with pytest.raises(type(error), match=str(error)):
+        build(SETTINGS, target, records=broken_rows(error))
     assert sha256(target) == sha256(databases["old"])
     assert names(target.parent) == ["a.db"]
 

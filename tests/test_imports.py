@@ -47,7 +47,7 @@ DOORS = {
 # Of mcp's own dependencies, what its interface hands over.
 WITH_MCP = {"mcp_types", "anyio", "pydantic", "jsonschema"}
 # What is called from outside, not imported.
-ENTRIES = {"cli", "__main__"}
+ENTRIES = {"__main__", "relevance"}
 
 
 def module_name(path: Path) -> str:

@@ -176,7 +176,7 @@ def test_a_cell_of_any_length_is_read_and_the_limit_of_others_stays(tmp_path: Pa
     first, second = iter(source(path)), iter(source(path))
     assert len(next(first).text("title")) == len(next(second).text("title")) == 200_000
     assert [row.line for row in first] == [3]
-    assert csv.field_size_limit() == CELL_LIMIT, "the second reader is not done"
+    assert csv.field_size_limit() == max(before, CELL_LIMIT), "the second reader is not done"
     second.close()  # type: ignore[attr-defined]
     assert csv.field_size_limit() == before
 
