@@ -458,11 +458,14 @@ class Catalog:
         execute = self._database.connection().execute
         same = [found for (found,) in execute(self._statements["ids_by_id_lc"], (fold(id, self._folding(id)[0]),))]
         found: dict[str, None] = dict.fromkeys(same)
-        asked = start = id.strip()[:LONGEST_ID]
+        start = id.strip()[:LONGEST_ID]
+        asked = start.lower()
         while start and len(found) < SUGGESTIONS:
             for form in dict.fromkeys((start, start.upper(), start.lower())):
                 rows = execute(self._statements["ids_by_start"], (form, form + "\U0010ffff"))
-                ratios = ((SequenceMatcher(None, asked, other[:LONGEST_ID]).ratio(), other) for (other,) in rows)
+                ratios = (
+                    (SequenceMatcher(None, asked, other[:LONGEST_ID].lower()).ratio(), other) for (other,) in rows
+                )
                 near = sorted(ratios, reverse=True)
                 found.update(dict.fromkeys(other for ratio, other in near[:SUGGESTIONS] if ratio >= 0.5))
             start = start[:-1]

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from catalog_search.errors import CatalogSearchError
+from catalog_search.terminal import (
+    count,
+    for_the_shell,
+    print_answer,
+    print_figures,
+    print_json,
+    print_pairs,
+    print_report,
+    print_worst,
+    progress_bar,
+    visible,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
-    from catalog_search.builder import BuildReport
     from catalog_search.catalog import Catalog
-    from catalog_search.query import Query
-    from catalog_search.result import Result, SearchResult
 
 LONGEST_PAGE = 1_000
 
@@ -58,26 +65,6 @@ as_json = click.option("--json", "json_", is_flag=True, help="Print one JSON obj
 database = click.argument("database", metavar="DB", type=click.Path())
 
 
-# Control characters, line and paragraph separators, marks that turn the direction of writing, and halves of a
-# code point: what could steer a terminal, or cannot be written to it.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def print_json(value: object) -> None:
-    utf = str(getattr(sys.stdout, "encoding", "utf-8")).lower().startswith("utf")
-    text = json.dumps(value, ensure_ascii=not utf, indent=2)
-    click.echo(_UNSAFE.sub(lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text))
-
-
-def visible(text: str, keep: str = "") -> str:
-    """Return text without what could steer a terminal: a space for a line's end or a tab, else a sign.
-
-    >>> visible("Wages\\nby\\tsector\\x1b[2J")
-    'Wages by sector�[2J'
-    """
-    return _UNSAFE.sub(lambda match: match[0] if match[0] in keep else " " if match[0].isspace() else "\ufffd", text)
-
-
 def opened(path: str) -> Catalog:
     from catalog_search.catalog import Catalog
 
@@ -109,74 +96,12 @@ def build(settings: str, output: str | None, max_removed: str | None, json_: boo
     """
     from catalog_search.builder import build as build_catalog
 
-    with progress_bar(shown=not json_) as progress:
+    with progress_bar("Reading", "rows", shown=not json_) as progress:
         report = build_catalog(settings, output, max_removed=max_removed, progress=progress)
     if json_:
         print_json(report.as_json())
     else:
         print_report(report)
-
-
-class progress_bar:
-    """A progress bar on a terminal, nothing when piped."""
-
-    def __init__(self, *, shown: bool) -> None:
-        self._bar: Any = None
-        if shown and sys.stderr.isatty():
-            self._bar = click.progressbar(length=1_000, label="Reading", file=sys.stderr)
-
-    def __enter__(self) -> Callable[[float | None, int], None] | None:
-        if self._bar is None:
-            return None
-        self._bar.__enter__()
-        return self._moved
-
-    def _moved(self, share: float | None, rows: int) -> None:
-        self._bar.label = f"Reading {rows:,} rows"
-        self._bar.update(max(0, int(1_000 * (share or 0)) - self._bar.pos))
-
-    def __exit__(self, *error: Any) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(*error)
-
-
-def print_report(report: BuildReport) -> None:
-    click.secho(f"{report.path}", bold=True, nl=False)
-    click.echo(f": {count(report.documents, 'document')}, {report.size:,} bytes, {report.seconds:.1f} s")
-    click.echo(f"  added {report.added:,}, changed {report.changed:,}, removed {report.removed:,}")
-    for note in report.notes:
-        click.echo(f"  {visible(note)}")
-    if report.without_url:
-        click.secho(
-            f"  {count(report.without_url, 'document')} without url: they cannot be cited as links",
-            fg="yellow",
-        )
-    if report.ragged_lines:
-        rows, lines = count(len(report.ragged_lines), "row"), some(report.ragged_lines)
-        click.secho(f"  {rows} with surplus or missing cells: lines {lines}", fg="yellow")
-    if report.skipped:
-        click.secho(f"  {count(len(report.skipped), 'row')} left out:", fg="yellow")
-        for row in report.skipped[:20]:
-            click.echo(f"    line {row['line']}: {visible(str(row['reason']))}")
-        if len(report.skipped) > 20:
-            click.echo(f"    and {len(report.skipped) - 20} more")
-    if report.duplicates:
-        ids = some([str(one["id"]) for one in report.duplicates])
-        click.secho(f"  {count(len(report.duplicates), 'id')} given more than once: {visible(ids)}", fg="yellow")
-    if report.vocabulary:
-        faults = [one for one in report.vocabulary if one["verdict"] != "ok"]
-        click.echo(f"  vocabulary: {count(len(report.vocabulary), 'pair')}, {len(report.vocabulary) - len(faults)} ok")
-        print_pairs(faults)
-    click.echo(f"  content hash {report.content_hash}")
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def some(values: Sequence[object], most: int = 10) -> str:
-    shown = ", ".join(map(str, values[:most]))
-    return f"{shown} and {len(values) - most} more" if len(values) > most else shown
 
 
 # search -----------------------------------------------------------------------------------------------------
@@ -258,43 +183,6 @@ def search(
             print_answer(answer, offset)
 
 
-def print_answer(answer: SearchResult, offset: int) -> None:
-    for note in answer.notes:
-        click.secho(visible(note), fg="yellow" if answer.relaxed or answer.reason else None, dim=not answer.relaxed)
-    if answer.notes and answer.results:
-        click.echo()
-    for place, result in enumerate(answer.results, offset + 1):
-        click.echo(f"{place:>3}. ", nl=False)
-        click.echo(highlighted(result, result.title, "title"), nl=False)
-        click.secho(f"  {visible(result.id)}", fg="cyan")
-        if result.url:
-            click.secho(f"     {visible(result.url)}", dim=True)
-        if result.excerpt:
-            click.echo(f"     {highlighted(result, result.excerpt, 'text', 'keywords')}")
-        if result.missing:
-            click.secho(f"     without: {visible(', '.join(result.missing))}", fg="yellow")
-        for reason in result.explanation or ():
-            click.echo(f"     - {visible(reason)}")
-    if answer.results:
-        more = "" if answer.total_relation == "eq" else "at least "
-        click.secho(f"\n{more}{count(answer.total, 'document')}", dim=True)
-    for facet, values in answer.facets.items():
-        click.secho(f"\n{facet}", bold=True)
-        width = max((len(f"{number:,}") for number in values.values()), default=0)
-        for value, number in values.items():
-            click.echo(f"  {number:>{width},}  {visible(value)}")
-
-
-def highlighted(result: Result, text: str, *fields: str) -> str:
-    """Return text for a terminal, the words that matched in these fields in bold."""
-    text = visible(text)
-    out, end = [], 0
-    for start, stop in result.spans(text, *fields):
-        out += [text[end:start], click.style(text[start:stop], bold=True, fg="green")]
-        end = stop
-    return "".join(out) + text[end:]
-
-
 @main.command()
 @database
 @click.argument("id_", metavar="ID")
@@ -343,17 +231,6 @@ def sql(database: str, question: str, dialect: str, json_: bool) -> None:
         print_json({"query": question, "dialect": dialect, "sql": query.sql, "parameters": list(query.parameters)})
         return
     click.echo(for_the_shell(query))
-
-
-def for_the_shell(query: Query) -> str:
-    """Return a query as commands of the sqlite3 shell: its parameters, then the statement."""
-    lines = [".parameter clear"]
-    for number, value in enumerate(query.parameters, 1):
-        literal = "'" + value.replace("'", "''") + "'"
-        # the shell reads a backslash in double quotes as C does
-        quoted = "".join(f"\\{ord(sign):03o}" if sign < " " or sign in '"\\' else sign for sign in literal)
-        lines.append(f'.parameter set ?{number} "{quoted}"')
-    return "\n".join([*lines, f"{query.sql};"])
 
 
 # info, check ------------------------------------------------------------------------------------------------
@@ -429,27 +306,68 @@ def vocab_measure(database: str, vocabulary: str | None, json_: bool) -> None:
         click.secho(f"{count(len(pairs), 'pair')}, {ok} ok", dim=True)
 
 
-def print_pairs(pairs: Sequence[dict[str, Any]]) -> None:
-    """Print pairs as a table."""
-    if not pairs:
-        return
-    rows = [
-        (
-            visible(str(one["asked"])), visible(", ".join(one["source"])), f"{one['asked_documents']:,}",
-            f"{one['source_documents']:,}", f"{one['gain']:,}", one["verdict"],
-            visible(f"{one['detail']} (line {one['line']})" if one["detail"] else ""),
-        )
-        for one in pairs
-    ]  # fmt: skip
-    head = ("asked", "source", "asked", "source", "gain", "verdict", "")
-    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head) - 1)]
-    for number, row in enumerate((head, *rows)):
-        cells = [
-            f"{cell:>{widths[place]}}" if place in (2, 3, 4) else f"{cell:<{widths[place]}}"
-            for place, cell in enumerate(row[:-1])
-        ]
-        line = "  ".join([*cells, row[-1]]).rstrip()
-        click.secho(f"  {line}", bold=number == 0, fg="yellow" if number and row[5] != "ok" else None)
+# evaluate -----------------------------------------------------------------------------------------------------
+
+
+def floors(values: Iterable[str]) -> dict[str, float]:
+    """Read `figure=number` options."""
+    found = {}
+    for value in values:
+        name, _, number = value.partition("=")
+        try:
+            found[name.strip().lower()] = float(number)
+        except ValueError:
+            raise click.BadParameter(f"it is FIGURE=NUMBER, not “{value}”", param_hint="--fail-under") from None
+    return found
+
+
+@main.command()
+@database
+@click.argument("judged", metavar="JUDGED.jsonl", type=click.Path())
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100),
+    default=10,
+    show_default=True,
+    metavar="K",
+    help="Judge the first K results.",
+)
+@click.option(
+    "--worst", "worst_", type=click.IntRange(0), default=0, metavar="N", help="List the N questions answered worst."
+)
+@click.option("--fail-under", multiple=True, metavar="FIGURE=NUMBER", help="Exit 1 if a figure is below; repeatable.")
+@as_json
+def evaluate(database: str, judged: str, limit: int, worst_: int, fail_under: tuple[str, ...], json_: bool) -> None:
+    """Measure a catalogue on questions whose right answers are known.
+
+    JUDGED.jsonl holds one question a line: {"query": "…", "ids": ["…"]}, or {"query": "…", "grades": {"…": 3}};
+    lang and overlap, where given, sort the figures into classes.
+
+    \b
+    Examples:
+        catalog-search evaluate oecd.db data/oecd/judged.jsonl --worst 5
+        catalog-search evaluate oecd.db data/oecd/judged.jsonl --fail-under mrr@10=0.6
+    """
+    from catalog_search.relevance import ask_all, evaluation, read_judged, worst
+
+    least = floors(fail_under)
+    questions = list(read_judged(judged))
+    with opened(database) as catalog, progress_bar("Asking", "questions", shown=not json_) as progress:
+        outcomes = ask_all(catalog, questions, progress)
+    figures = evaluation(outcomes, limit)
+    for name in least:
+        if not isinstance(figures.get(name), (int, float)):
+            known = ", ".join(one for one in figures if not one.startswith("by_"))
+            raise click.BadParameter(f"there is no figure “{name}”. Known: {known}", param_hint="--fail-under")
+    failing = worst(outcomes, worst_, limit)
+    if json_:
+        print_json(figures | ({"worst": failing} if worst_ else {}))
+    else:
+        print_figures(figures)
+        print_worst(failing)
+    below = [f"{name} is {figures[name]}, below {number:g}" for name, number in least.items() if figures[name] < number]
+    if below:
+        raise click.ClickException("; ".join(below))
 
 
 # serve ------------------------------------------------------------------------------------------------------

@@ -102,8 +102,16 @@ def _is_grade(value: object) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
-def ask_all(catalog: Catalog, judged: Iterable[Judged], progress: Callable[[int], None] | None = None) -> list[Outcome]:
-    """Ask every question of a judged set, to a depth of 100 results."""
+def ask_all(
+    catalog: Catalog, judged: Sequence[Judged], progress: Callable[[float | None, int], None] | None = None
+) -> list[Outcome]:
+    """Ask every question of a judged set, to a depth of 100 results.
+
+    Args:
+        catalog: what is asked.
+        judged: the questions.
+        progress: called after each question with the share that is done and the number.
+    """
     outcomes = []
     for number, one in enumerate(judged, 1):
         answer = catalog.search(one.query, limit=DEPTH)
@@ -111,7 +119,7 @@ def ask_all(catalog: Catalog, judged: Iterable[Judged], progress: Callable[[int]
         titles = [result.title for result in answer.results[:10]]
         outcomes.append(Outcome(one, ids, titles, answer.relaxed))
         if progress:
-            progress(number)
+            progress(number / len(judged), number)
     return outcomes
 
 

@@ -45,7 +45,9 @@ def settings_for(fields: Iterable[str], **more: Any) -> dict[str, Any]:
     return {"name": "tested", "language": "en", "documents": documents} | more
 
 
-def write_vocabulary(path: Path, pairs: Iterable[Mapping[str, Any]], language: str = "en", source_name: str = "") -> Path:
+def write_vocabulary(
+    path: Path, pairs: Iterable[Mapping[str, Any]], language: str = "en", source_name: str = ""
+) -> Path:
     """Write a vocabulary file."""
     content = {"language": language, "source_name": source_name or "the source", "pairs": list(map(dict, pairs))}
     path.write_text(yaml.safe_dump(content, allow_unicode=True, sort_keys=False), "utf-8")

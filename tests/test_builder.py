@@ -193,7 +193,7 @@ def test_the_keys_of_the_report_are_stable(tmp_path: Path) -> None:
     report = built(tmp_path / "a.db", [["1", "Wages"]])
     assert list(report.as_json()) == [
         "name", "path", "documents", "skipped", "ragged_lines", "duplicates", "without_url", "added", "changed",
-        "removed", "vocabulary", "notes", "seconds", "size", "content_hash",
+        "removed", "vocabulary", "notes", "seconds", "bytes", "content_hash",
     ]  # fmt: skip
     json.dumps(report.as_json())
 

@@ -48,7 +48,9 @@ def test_a_complaint_has_its_right_outcome(tmp_path: Path, case: dict[str, Any])
         lines = [pair["line"] for pair in report.vocabulary]
         assert lines == sorted(set(lines))
         found = [pair["verdict"] for pair in report.vocabulary]
-        assert [right if right == "any" else one for one, right in zip(found, case["verdicts"], strict=True)] == case["verdicts"]
+        assert [right if right == "any" else one for one, right in zip(found, case["verdicts"], strict=True)] == case[
+            "verdicts"
+        ]
         for place, detail in case["details"].items():
             right = re.sub(r"pair (\d+)", lambda match: f"line {lines[int(match[1]) - 1]}", detail)
             assert report.vocabulary[place - 1]["detail"] == right

@@ -129,7 +129,10 @@ QUICK = settings(
 @settings(QUICK, max_examples=25)
 @given(ROWS, QUESTIONS, st.lists(st.sampled_from(PAIRS), unique_by=str))
 def test_every_way_gives_the_same_answer_over_any_catalogue(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, str]], questions: list[str], pairs: list[dict[str, Any]]
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[dict[str, str]],
+    questions: list[str],
+    pairs: list[dict[str, Any]],
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
     report = built(rows, folder=folder, vocabulary=pairs, documents={"priority": "-views"})
@@ -148,7 +151,9 @@ def test_every_document_is_first_or_tied_by_its_own_title_and_id(rows: list[dict
             # A question ends at its first NUL, and blanks around it are not part of it.
             if row["id"] == row["id"].strip() and "\0" not in row["id"]:
                 assert (row["id"], 0) in [(result.id, result.tier) for result in by_id]
-            found = {result.id: result.tier for result in catalog.search(row["title"], limit=1_000, relax=False).results}
+            found = {
+                result.id: result.tier for result in catalog.search(row["title"], limit=1_000, relax=False).results
+            }
             if asked_of(catalog, row["title"]).expansions and "\0" not in row["title"]:
                 assert found[row["id"]] in (0, 1)
 
@@ -214,7 +219,9 @@ def broad_rows(number: int) -> Iterator[dict[str, str]]:
     """Yield rows in which a few words are in most, some in many, and others in few."""
     draw = random.Random(7).random
     common = "labour force wages consumer price index women".split()
-    middling = "value added tax youth men living cost standard earnings monthly annual regions 2024 3361 e-mail R&D".split()
+    middling = (
+        "value added tax youth men living cost standard earnings monthly annual regions 2024 3361 e-mail R&D".split()
+    )
     rare = "wheat barley copper tea zinc exports salary covid-19 labourers womens prices indexes".split()
 
     def some(words: list[str], most: int) -> list[str]:
@@ -241,16 +248,26 @@ def broad(tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
 
 
 BROAD_QUESTIONS = [
-    "labour", "labor", "force", "wages", "wage", "women", "women's", "price", "prices", "consumer price", "consumer price index",
-    "cpi", "index", "indexes", "33", "3361", "T00003", "3300001", "t00000 wages", "cost of living", "cost", "living cost",
-    "labour force", "labor force", "force labour", "labor force women", "the wages of women", "wages women force labour",
-    "wheat", "wheat wages", "wages of wheat", "copper labour force consumer", "vat", "value added tax", "value added", "vat women",
-    "tax value added", "teen wages", "youth wages", "pay", "pay of women", "pay tax", "e-mail", "email", "email wages", "r&d",
-    "rd", "research", "r&d wages", "2024", "2024 wages", "2024 labour women", "standard of living", "cost of living index",
-    "lab", "w", "wa", "wag", "c", "co", "con pri", "earn", "monthly", "mon wages", "annual regions", "men", "men women", "m",
-    "covid 19", "covid-19", "covid", "womens wages", "womens", "labourers", "labour labourers", "salary", "pay salary earnings",
-    "women men youth", "who is in the labour force", "index index index", "index price consumer force", "zebra", "value of goods",
-    "value of goods wages", "3361 wages", "motor", "tea", "thé", "the tea", "labour force wages consumer price index women",
+    "labour", "labor", "force", "wages", "wage", "women", "women's", "price", "prices", "consumer price",
+    "consumer price index",
+    "cpi", "index", "indexes", "33", "3361", "T00003", "3300001", "t00000 wages", "cost of living", "cost",
+    "living cost",
+    "labour force", "labor force", "force labour", "labor force women", "the wages of women",
+    "wages women force labour",
+    "wheat", "wheat wages", "wages of wheat", "copper labour force consumer", "vat", "value added tax",
+    "value added", "vat women",
+    "tax value added", "teen wages", "youth wages", "pay", "pay of women", "pay tax", "e-mail", "email",
+    "email wages", "r&d",
+    "rd", "research", "r&d wages", "2024", "2024 wages", "2024 labour women", "standard of living",
+    "cost of living index",
+    "lab", "w", "wa", "wag", "c", "co", "con pri", "earn", "monthly", "mon wages", "annual regions", "men",
+    "men women", "m",
+    "covid 19", "covid-19", "covid", "womens wages", "womens", "labourers", "labour labourers", "salary",
+    "pay salary earnings",
+    "women men youth", "who is in the labour force", "index index index", "index price consumer force", "zebra",
+    "value of goods",
+    "value of goods wages", "3361 wages", "motor", "tea", "thé", "the tea",
+    "labour force wages consumer price index women",
 ]  # fmt: skip
 
 
@@ -322,12 +339,20 @@ def faults(catalog: Catalog, vocabulary: Vocabulary, titles: list[str]) -> list[
     return [title for title in titles if asked_of(catalog, title) != vocabulary.ask(title)]
 
 
-TITLES_OF_ALL = ["Impôt sur le revenu", "Łódź", "İstanbul nüfusu", "Население России", "2024年GDP統計", "ガス料金", "Women’s “wages”"]
+TITLES_OF_ALL = [
+    "Impôt sur le revenu",
+    "Łódź",
+    "İstanbul nüfusu",
+    "Население России",
+    "2024年GDP統計",
+    "ガス料金",
+    "Women’s “wages”",
+]
 
 
 def test_the_database_expands_as_the_vocabulary_does(tmp_path: Path) -> None:
     rows = [{"id": str(number), "title": title} for number, title in enumerate(TITLES_OF_ALL)]
-    questions = [question for question in hostile(1_500)]
+    questions = list(hostile(1_500))
     with built(rows, folder=tmp_path, vocabulary=PAIRS).catalog as catalog:
         vocabulary = Vocabulary.load(tmp_path / "vocabulary.yaml")
         assert faults(catalog, vocabulary, TITLES_OF_ALL) == []

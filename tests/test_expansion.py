@@ -137,7 +137,9 @@ PAIRS = st.lists(
     max_size=8,
 )
 QUESTIONS = st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join)
-DOCUMENTS = st.lists(st.lists(st.sampled_from([*WORDS, "labourers", "prices", "x"]), max_size=7).map(" ".join), max_size=6)
+DOCUMENTS = st.lists(
+    st.lists(st.sampled_from([*WORDS, "labourers", "prices", "x"]), max_size=7).map(" ".join), max_size=6
+)
 
 
 def says_something(pair: dict[str, Any]) -> bool:
@@ -217,7 +219,13 @@ def test_a_text_matches_by_the_same_rules() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "key"),
-    [("Women's", "woman"), ("cost of living", "cost of living"), ("E-mails", "e mail"), ("prices", "price"), ("***", "")],
+    [
+        ("Women's", "woman"),
+        ("cost of living", "cost of living"),
+        ("E-mails", "e mail"),
+        ("prices", "price"),
+        ("***", ""),
+    ],
 )
 def test_the_key_of_an_asked_word_is_its_singulars(asked: str, key: str) -> None:
     assert key_of(asked, load_language("en"), full_folding()) == key
@@ -255,7 +263,10 @@ FILE_FAULTS = [
     ("language: en\npairs:\n  - {asked: labor}\n", "source is a word or a list"),
     ("language: en\npairs:\n  - {asked: labor, source: []}\n", "source is a word or a list"),
     ("language: en\npairs:\n  - {asked: labor, source: [' ']}\n", "source is a word or a list"),
-    ("language: en\npairs:\n  - {asked: labor, source: labour, bth: true}\n", 'unknown key "bth". Did you mean "both"?'),
+    (
+        "language: en\npairs:\n  - {asked: labor, source: labour, bth: true}\n",
+        'unknown key "bth". Did you mean "both"?',
+    ),
     ("language: en\npairs:\n  - {asked: labor, source: labour, both: perhaps}\n", "both is true or false"),
     ("language: en\npairs:\n  - {asked: '***', source: labour}\n", "no letter or digit"),
     ("language: en\npairs:\n  - {asked: labor, source: '***'}\n", "no letter or digit"),
@@ -280,6 +291,8 @@ def test_pairs_keep_their_order_and_lines(tmp_path: Path) -> None:
     draw = random.Random(1)
     pairs = [{"asked": f"asked{draw.random()}", "source": [f"s{place}", "t"]} for place in range(20)]
     loaded = Vocabulary.load(write_vocabulary(tmp_path / "v.yaml", pairs, source_name="OECD"))
-    assert [(pair.asked, list(pair.source)) for pair in loaded.pairs] == [(one["asked"], one["source"]) for one in pairs]
+    assert [(pair.asked, list(pair.source)) for pair in loaded.pairs] == [
+        (one["asked"], one["source"]) for one in pairs
+    ]
     assert [pair.line for pair in loaded.pairs] == sorted(pair.line for pair in loaded.pairs)
     assert loaded.source_name == "OECD"

@@ -40,7 +40,14 @@ D1 = {
 @pytest.fixture
 def foreign() -> Iterator[sqlite3.Connection]:
     """A table that knows nothing of us: its own names, two columns in normal form and two that are not."""
-    titles = ["Labour force by sex", "Collabouration", "Consumer prices, index", "Price of consumer goods", "R&D 3361", "336111"]
+    titles = [
+        "Labour force by sex",
+        "Collabouration",
+        "Consumer prices, index",
+        "Price of consumer goods",
+        "R&D 3361",
+        "336111",
+    ]
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute('CREATE TABLE tables (code TEXT, "name norm" TEXT, note TEXT, lower TEXT)')
         connection.executemany(
@@ -145,7 +152,11 @@ def test_a_term_left_without_patterns_matches_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [({"dialect": "globb"}, 'Did you mean "glob"?'), ({"dialect": "like"}, "glob, fts"), ({"columns": []}, "one column")],
+    [
+        ({"dialect": "globb"}, 'Did you mean "glob"?'),
+        ({"dialect": "like"}, "glob, fts"),
+        ({"columns": []}, "one column"),
+    ],
 )
 def test_what_cannot_be_compiled_is_said(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(QueryError, match=re.escape(says)):
@@ -165,7 +176,9 @@ def test_a_chosen_column_of_the_index_is_searched_alone() -> None:
             both = []
             for dialect, table in (("glob", "documents"), ("fts", "documents_fts")):
                 query = compile_query(VOCABULARY.expand(question), columns, dialect)
-                sql = f"SELECT id FROM documents WHERE rowid IN (SELECT rowid FROM {table} WHERE {query.sql}) ORDER BY id"
+                sql = (
+                    f"SELECT id FROM documents WHERE rowid IN (SELECT rowid FROM {table} WHERE {query.sql}) ORDER BY id"
+                )
                 both.append([id for (id,) in connection.execute(sql, query.parameters)])
             assert both[0] == both[1]
             return both[0]
@@ -221,10 +234,14 @@ def test_no_glob_pattern_is_longer_than_50_bytes(lengths: list[int], normal_form
         assert [pattern for pattern in patterns_of(query) if len(pattern.encode()) > 50] == []
 
 
-@pytest.mark.parametrize("length", [LONGEST_WHOLE, LONGEST_WHOLE + 1, LONGEST_GLOB - 1, LONGEST_GLOB, LONGEST_GLOB + 1, 60])
+@pytest.mark.parametrize(
+    "length", [LONGEST_WHOLE, LONGEST_WHOLE + 1, LONGEST_GLOB - 1, LONGEST_GLOB, LONGEST_GLOB + 1, 60]
+)
 @pytest.mark.parametrize("letter", ["x", "д", "7"])
 @pytest.mark.parametrize("normal_form", [True, False])
-def test_a_long_word_is_found_whole_and_only_at_the_start_of_a_word(length: int, letter: str, normal_form: bool) -> None:
+def test_a_long_word_is_found_whole_and_only_at_the_start_of_a_word(
+    length: int, letter: str, normal_form: bool
+) -> None:
     word = normalize(letter * length)
     texts = [word, f"a {word}", f"{word}z", f"a{word}", word[:-1], f"b {word} c"]
     query = compile_query(VOCABULARY.expand(word), ["title_lc"], normal_form=normal_form)
@@ -274,7 +291,9 @@ def test_a_question_is_a_statement_to_show() -> None:
 
 
 SETS = st.lists(
-    st.lists(st.sampled_from("labour labor force consumer prices price 3361 336111 a ab r d living x".split()), max_size=5),
+    st.lists(
+        st.sampled_from("labour labor force consumer prices price 3361 336111 a ab r d living x".split()), max_size=5
+    ),
     max_size=8,
 )
 ASKED = st.lists(st.sampled_from("labor force consumer price cost of living 3361 a r&d pay x".split()), max_size=5)
@@ -312,6 +331,8 @@ def test_a_real_table_in_another_database_is_searched(tmp_path: Path) -> None:
         counts = []
         for question in ("labor force", "labour force"):
             query = compile_query(VOCABULARY.expand(question), ["name_lc"])
-            (count,) = connection.execute(f"SELECT count(*) FROM indicators WHERE {query.sql}", query.parameters).fetchone()
+            (count,) = connection.execute(
+                f"SELECT count(*) FROM indicators WHERE {query.sql}", query.parameters
+            ).fetchone()
             counts.append(count)
     assert counts == [76, 76]

@@ -7,7 +7,6 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -160,7 +159,9 @@ def test_numbers_in_titles_match_whole(opened: Opener) -> None:
     titles = {row["id"]: folded(row["title"]).split() for row in rows("uis_indicators")}
     for number in ("1", "15", "2", "100"):
         found = {one.id for one in catalog.search(number, limit=1_000, relax=False).results}
-        assert {id for id in found if number not in titles[id] and not re.search(rf"(^|[^a-z0-9]){number}", id.lower())} == set()
+        assert {
+            id for id in found if number not in titles[id] and not re.search(rf"(^|[^a-z0-9]){number}", id.lower())
+        } == set()
 
 
 @pytest.mark.parametrize(
@@ -194,9 +195,7 @@ def held(catalog: Catalog) -> list[str]:
     return sorted(id for (id,) in execute("SELECT id FROM documents"))
 
 
-@pytest.mark.parametrize(
-    ("name", "language", "repeated"), [("cid10_pt", "pt-BR", 263), ("eurostat_toc", "en", 1_977)]
-)
+@pytest.mark.parametrize(("name", "language", "repeated"), [("cid10_pt", "pt-BR", 263), ("eurostat_toc", "en", 1_977)])
 def test_every_id_of_the_source_is_there(opened: Opener, name: str, language: str, repeated: int) -> None:
     source = [row["id"] for row in rows(name)]
     catalog = opened(name, language=language, duplicates="merge")

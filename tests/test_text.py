@@ -72,7 +72,10 @@ def test_every_letter_with_a_case_and_every_digit_is_kept_but_signs_of_no_sound(
     kinds = ("Ll", "Lu", "Lt", "Nd")
     letters = (one for one in assigned_characters() if unicodedata.category(one) in kinds)
     lost = {unicodedata.name(one) for one in letters if not normalize(one)}
-    silent = "HARD SIGN|SOFT SIGN|SEMISOFT SIGN|STOP|FRICATIVE|PERCUSSIVE|PALOCHKA|TURNED V|SCHWA WITH HOOK|CLICK|KAI SYMBOL|REVERSED C|ONE HUNDRED"
+    silent = (
+        "HARD SIGN|SOFT SIGN|SEMISOFT SIGN|STOP|FRICATIVE|PERCUSSIVE|PALOCHKA|"
+        "TURNED V|SCHWA WITH HOOK|CLICK|KAI SYMBOL|REVERSED C|ONE HUNDRED"
+    )
     assert {name for name in lost if not re.search(silent, name)} == set()
 
 
@@ -132,7 +135,11 @@ def test_the_fast_way_gives_what_the_marked_form_gives(text: str) -> None:
 
 
 BASES = st.sampled_from(
-    [one for one in assigned_characters() if unicodedata.category(one)[0] in "LNS" and not unicodedata.decomposition(one)]
+    [
+        one
+        for one in assigned_characters()
+        if unicodedata.category(one)[0] in "LNS" and not unicodedata.decomposition(one)
+    ]
 )
 MARKS = st.sampled_from([one for one in assigned_characters() if unicodedata.category(one)[0] == "M"])
 
