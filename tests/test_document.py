@@ -58,7 +58,7 @@ def check(one: Document) -> None:
         # Nothing of a control's kind, and every sign that could open something is escaped or in a code span.
         assert not any(unicodedata.category(sign) == "Cc" or sign in "\u2028\u2029\u202e\u2066" for sign in line)
         bare = re.sub(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", line[6:]) if line.startswith("- Id: ") else line[2:]
-        bare = re.sub(r"\\[\\`*_\[\]<>#|~&]", "", re.sub(r"<https?://[^\s<>]+>(?=$|: )", "", bare))
+        bare = re.sub(r"\\[\\`*_\[\]<>#|~&]", "", re.sub(r"(?<!\\)<https?://[^\s<>]+>(?=$|: )", "", bare))
         assert not re.search(r"[\\`*_\[\]<>#|~&]", bare), line
     text = re.sub(r"\r\n?", "\n", one.text)
     if one.text.strip():

@@ -103,7 +103,8 @@ def test_evaluate_prints_an_object_of_stable_keys(judged: tuple[str, str]) -> No
     ran = CliRunner().invoke(main, ["evaluate", *judged, "--json"])
     found = json.loads(ran.stdout)
     assert list(found) == [
-        "queries", "hit@1", "hit@10", "mrr@10", "ndcg@10", "recall@100", "relaxed", "empty", "by_language", "by_overlap",
+        "queries", "hit@1", "hit@10", "mrr@10", "ndcg@10", "recall@100", "relaxed", "empty",
+        "by_language", "by_overlap",
     ]  # fmt: skip
     assert found["hit@1"] == 0.5 and found["by_language"]["en"]["queries"] == 2
 
