@@ -133,7 +133,9 @@ def test_json_of_a_document_keeps_everything_as_it_is() -> None:
     one = document(title="a\nb", text="\x1b", keywords=["k"], metadata={"n": {"x": [1]}}, place=("a.md", "H", 3, 9))
     assert one.as_json() == {
         "id": "1", "title": "a\nb", "url": "", "text": "\x1b",
-        "metadata": {"keywords": ["k"], "path": "a.md", "heading": "H", "first_line": 3, "last_line": 9, "n": {"x": [1]}},
+        "metadata": {
+            "keywords": ["k"], "path": "a.md", "heading": "H", "first_line": 3, "last_line": 9, "n": {"x": [1]},
+        },
         "provenance": {"catalog": "C"},
     }  # fmt: skip
     assert json.loads(json.dumps(one.as_json())) == one.as_json()
