@@ -206,8 +206,6 @@ def expand(
                 Expansion(plain(word.marked), word.asked, _patterns(word, own, language), sources=_written(own))
             )
         position += length
-    if not expansions and ignored:  # cannot happen: all_stop keeps them
-        raise AssertionError("a question of words lost them all")
     unique = {(one.patterns, one.words): one for one in reversed(expansions)}
     kept = tuple(one for one in expansions if unique[one.patterns, one.words] is one)
     return Asked(raw, text, kept, tuple(dict.fromkeys(ignored)), tuple(cuts))
