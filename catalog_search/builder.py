@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from catalog_search.catalog import Catalog
-from catalog_search.changes import Removable, changes
+from catalog_search.changes import Removable, changes, is_ours
 from catalog_search.database import OLDEST_SQLITE
 from catalog_search.drafts import Drafts
-from catalog_search.errors import DatabaseError
+from catalog_search.errors import DatabaseError, SettingsError, VocabularyError
 from catalog_search.language import Language, load_language
 from catalog_search.scratch import Scratch
 from catalog_search.settings import Settings, load_settings
@@ -108,7 +108,7 @@ def build(
     if not isinstance(settings, Settings):
         settings = Settings.from_mapping(settings) if isinstance(settings, Mapping) else load_settings(Path(settings))
     removable = None if max_removed is None else Removable.parse(max_removed)
-    language = load_language(settings.language)
+    language = _language(settings)
     vocabulary = (
         Vocabulary.load(settings.vocabulary, settings.language)
         if settings.vocabulary
@@ -116,7 +116,7 @@ def build(
     )
     source = open_source(settings, records)
     target = os.fspath(path) if path is not None else f"{settings.name}.db"
-    _refuse_inputs(target, settings)
+    _refuse_to_write(target, settings)
     one = _Build(settings, language, vocabulary, source, progress)
     if target == ":memory:":
         connection = sqlite3.connect(":memory:", isolation_level=None)
@@ -133,8 +133,16 @@ def build(
     return BuildReport(name=settings.name, seconds=round(time.perf_counter() - began, 3), **values)
 
 
-def _refuse_inputs(target: str, settings: Settings) -> None:
-    """Refuse to write over a file that the build reads."""
+def _language(settings: Settings) -> Language:
+    try:
+        return load_language(settings.language)
+    except VocabularyError as problem:
+        line = settings.key_lines.get("language")
+        raise SettingsError(problem.message, path=settings.path, line=line, key="language") from None
+
+
+def _refuse_to_write(target: str, settings: Settings) -> None:
+    """Refuse to write over a file that the build reads, or that is none of ours."""
     inputs = {
         "settings file": settings.path,
         "source": settings.source and settings.source.path,
@@ -143,6 +151,8 @@ def _refuse_inputs(target: str, settings: Settings) -> None:
     for what, path in inputs.items():
         if path and os.path.exists(target) and os.path.samefile(target, path):
             raise DatabaseError(f"is the {what} itself; name another file to write", path=target)
+    if os.path.isfile(target) and not is_ours(target):
+        raise DatabaseError("is there and is no catalogue; name another file, or take it away first", path=target)
 
 
 def _into_file(one: _Build, target: str, removable: Removable | None) -> tuple[dict[str, Any], int]:

@@ -33,13 +33,15 @@ from catalog_search.query import Query, compile_statement, match_string
 from catalog_search.ranking import COUNTED, Planner, Strict, Where
 from catalog_search.relaxing import KEPT, Relaxed, lack
 from catalog_search.result import Match, Result, SearchResult, Term, matched_in
-from catalog_search.text import Folding, fold, is_common
+from catalog_search.text import Folding, fold, is_letter
 from catalog_search.text import cut as cut_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 LONGEST_PAGE = 1_000
+FARTHEST = 1_000_000
+"""The largest offset."""
 LONGEST_ID = 100
 """Characters of an unknown id that are compared and shown."""
 SUGGESTIONS = 5
@@ -154,13 +156,15 @@ class Catalog:
         """
         if not 1 <= limit <= LONGEST_PAGE:
             raise QueryError(f"limit is {limit}; it must be 1 to {LONGEST_PAGE}")
-        if offset < 0:
-            raise QueryError(f"offset is {offset}; it must not be below 0")
+        if not 0 <= offset <= FARTHEST:
+            raise QueryError(f"offset is {offset}; it must be 0 to {FARTHEST:,}")
+        if not isinstance(question, str):
+            raise QueryError(f"the question must be text, not {type(question).__name__}")
         facets = self._known_facets([facets] if isinstance(facets, str) else facets)
         condition = self._where(where or {})
         try:
             return self._search(question, limit, offset, condition, facets, count, relax, explain)
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
             raise self._database.error(problem) from problem
 
     def _search(
@@ -229,7 +233,7 @@ class Catalog:
         keys = json.dumps([key for key in sorted(singles | pairs) if not "\ud800" <= key[0] <= "\udfff"])
         with self._database.errors():
             rows = dict(self._database.connection().execute(self._statements["folding_by_key"], (keys,)))
-        unknown = sorted(one for one in singles if one.isalnum() and one not in rows and not is_common(one))
+        unknown = sorted(one for one in singles if one not in rows and is_letter(one))
         # A letter that no document has is a word that no document has: it may not be left out of the AND.
         rows |= {one: f" {_stand_in(one)} " for one in unknown}
         return Folding({**_ASCII_ROWS, **rows}), unknown
@@ -384,8 +388,19 @@ class Catalog:
                     said.append(self.say("explain_not_listed", id=id))
                     said.append(self.say("no_words" if asked.raw.strip() else "empty_query"))
             else:
-                said.append(self.say("explain_not_listed", id=id))
+                place = self._relaxed_place(rowid, asked, condition)
+                key = "explain_position" if place else "explain_not_listed"
+                said.append(self.say(key, id=id, position=place))
             return said + self._explanation(asked.expansions, matched, None, missing)
+
+    def _relaxed_place(self, rowid: int, asked: Asked, condition: Where) -> int:
+        """Return the place of a document in the relaxed answer, from 1; 0 if it is not in it or there is none."""
+        connection = self._database.connection()
+        if Planner(connection, self._statements, asked, condition).first(1).total:
+            return 0
+        relaxed = Relaxed(connection, self._statements, self._language, self._figures)
+        near, _ = relaxed.best(asked, self._allowed(condition) if condition.sql else None)
+        return next((place for place, one in enumerate(near, 1) if one.row.rowid == rowid), 0)
 
     def _explanation(
         self,
@@ -421,6 +436,18 @@ class Catalog:
         """
         with self._database.errors():
             return compile_statement(self._ask(question)[0], dialect)
+
+    def ask_statement(self, *, named: bool = False) -> str:
+        """Return the whole search as one statement, whose only parameter is the question.
+
+        Args:
+            named: whether the parameter is `:question`, as Datasette wants it, and not `?1`.
+
+        Returns:
+            A SELECT of id, title, url, relaxed, translated: the first ten documents.
+        """
+        sql = self._statements["ask"]
+        return sql.replace("?1", ":question") if named else sql
 
     def ids_by_statement(self, question: str, dialect: str, limit: int) -> list[tuple[str]]:
         """Run `statement` and return the first ids."""

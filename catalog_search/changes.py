@@ -50,6 +50,22 @@ class Removable(NamedTuple):
         return self.number * documents / 100 if self.share else self.number
 
 
+def is_ours(path: str) -> bool:
+    """Tell whether a file may be replaced by a catalogue: it is one, even damaged, or it is empty."""
+    with open(path, "rb") as file:
+        start = file.read(16)
+    if start != b"SQLite format 3\0":
+        return not start
+    connection = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+        return not names or "catalog" in names
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
+        return True
+    finally:
+        connection.close()
+
+
 def changes(
     connection: sqlite3.Connection, previous: str | None, removable: Removable | None, note: Callable[[str], None]
 ) -> dict[str, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from catalog_search.catalog import Catalog
 
-LONGEST_PAGE = 1_000
+LONGEST_PAGE, FARTHEST = 1_000, 1_000_000
 
 
 class Errors(click.Group):
@@ -40,10 +42,17 @@ class Errors(click.Group):
             # what the terminal's encoding does not have is written as its number, and is no error
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
+        if os.environ.get("NO_COLOR"):
+            ctx.color = False
         try:
             return super().invoke(ctx)
         except CatalogSearchError as problem:
             raise click.ClickException(visible(str(problem), keep="\n")) from None
+        except BrokenPipeError:
+            raise  # click ends quietly
+        except OSError as problem:
+            sys.stdout = io.StringIO()  # what is left in its buffer cannot be written either
+            raise click.ClickException(f"the output cannot be written: {problem.strerror}") from None
 
 
 @click.group(
@@ -131,7 +140,7 @@ def conditions(values: Iterable[str]) -> dict[str, list[str]]:
 )
 @click.option(
     "--offset",
-    type=click.IntRange(0),
+    type=click.IntRange(0, FARTHEST),
     default=0,
     show_default=True,
     metavar="N",
@@ -338,7 +347,7 @@ def floors(values: Iterable[str]) -> dict[str, float]:
 @click.option("--fail-under", multiple=True, metavar="FIGURE=NUMBER", help="Exit 1 if a figure is below; repeatable.")
 @as_json
 def evaluate(database: str, judged: str, limit: int, worst_: int, fail_under: tuple[str, ...], json_: bool) -> None:
-    """Measure a catalogue on questions whose right answers are known.
+    """Measure a catalogue on judged questions.
 
     JUDGED.jsonl holds one question a line: {"query": "…", "ids": ["…"]}, or {"query": "…", "grades": {"…": 3}};
     lang and overlap, where given, sort the figures into classes.

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 """The version of sql/schema.sql. Raised when an older program would misread a newer file."""
 
+LONGEST_ERROR = 120
+"""Characters of SQLite's own message that are shown: some hold the whole statement."""
+
 OLDEST_SQLITE = (3, 40, 0)
 
 FIGURES = ("documents", "longest_asked", "title_words", "body_words")
@@ -132,16 +135,22 @@ class Database:
         """Turn SQLite's errors, and damaged JSON, into DatabaseError: what failed, and what to do."""
         try:
             yield
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
             raise self.error(problem) from problem
         except json.JSONDecodeError as problem:
             raise DatabaseError(
                 f"the database is damaged (no JSON: {problem}); rebuild it with “catalog-search build”", path=self.name
             ) from problem
 
-    def error(self, problem: sqlite3.Error) -> DatabaseError:
-        """Return the DatabaseError for one of SQLite's."""
-        text = str(problem)
+    def error(self, problem: sqlite3.Error | UnicodeDecodeError) -> DatabaseError:
+        """Return the DatabaseError for one of SQLite's; it may hold, or be about, text that is not UTF-8."""
+        text = " ".join(str(problem).split())
+        text = text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]}…"
+        if "decode" in text:
+            return DatabaseError(
+                "the database is damaged (text that is not UTF-8); rebuild it with “catalog-search build”",
+                path=self.name,
+            )
         if "documents_fts" in text or "fts5" in text or "vtable" in text:
             return DatabaseError(
                 f"its search index cannot be read ({text}); rebuild it with “catalog-search build”",

@@ -106,7 +106,6 @@ class Drafts:
                 f"{ids} given more than once (duplicate id); nothing was built. "
                 f"Correct the file, or set “duplicates: first” or “duplicates: merge”\n{named}{more}",
                 path=self._source.name,
-                key=str(found[0]["id"]),
             )
         for one in found:
             rows = self._execute("SELECT * FROM drafts WHERE id = ? ORDER BY line, rowid", (one["id"],)).fetchall()

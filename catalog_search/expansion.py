@@ -202,9 +202,9 @@ def expand(
         elif word.stop and not own and not all_stop:
             ignored.append(plain(word.marked))
         else:
-            expansions.append(
-                Expansion(plain(word.marked), word.asked, _patterns(word, own, language), sources=_written(own))
-            )
+            term = plain(word.marked)
+            said = [source for source in own if source.pattern != term]
+            expansions.append(Expansion(term, word.asked, _patterns(word, own, language), sources=_written(said)))
         position += length
     unique = {(one.patterns, one.words): one for one in reversed(expansions)}
     kept = tuple(one for one in expansions if unique[one.patterns, one.words] is one)

@@ -126,15 +126,15 @@ class Language:
     messages: Mapping[str, str] = field(hash=False)
     _possessives: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _elisions: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    _endings: dict[str, tuple[int, str, int]] = field(init=False, repr=False, compare=False)
+    _endings: dict[str, list[tuple[int, str, int]]] = field(init=False, repr=False, compare=False)
     _longest: int = field(init=False, repr=False, compare=False)
     _singulars: dict[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        endings: dict[str, tuple[int, str, int]] = {}
+        endings: dict[str, list[tuple[int, str, int]]] = {}
         for order, rule in enumerate(self.rules):
             if rule.kind == "ending":
-                endings.setdefault(rule.form, (order, rule.replacement, rule.least))
+                endings.setdefault(rule.form, []).append((order, rule.replacement, rule.least))
         for name, value in {
             "_possessives": tuple(rule.form for rule in self.rules if rule.kind == "possessive"),
             "_elisions": tuple(rule.form for rule in self.rules if rule.kind == "elision"),
@@ -159,9 +159,9 @@ class Language:
             first = len(self.rules)
             # One look-up for each length, and the earliest rule wins: the same as trying the rules in order.
             for length in range(1, min(self._longest, len(word)) + 1):
-                order, replacement, least = self._endings.get(word[-length:], (first, "", 0))
-                if order < first and len(word) >= least:
-                    first, found = order, word[:-length] + replacement
+                for order, replacement, least in self._endings.get(word[-length:], ()):
+                    if order < first and len(word) >= least:
+                        first, found = order, word[:-length] + replacement
         if len(self._singulars) < _REMEMBERED:
             self._singulars[word] = found
         return found

@@ -15,13 +15,14 @@ Source: GLOB, https://sqlite.org/lang_expr.html#glob; MATCH, https://sqlite.org/
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.errors import QueryError, nearest
 from catalog_search.expansion import CLASS, Asked, Expansion, Pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
     Test: TypeAlias = Callable[[str, Pattern], str]
@@ -38,6 +39,12 @@ LONGEST_GLOB = 39
 
 LONGEST_WHOLE = 30
 """The same for `*[^a-z0-9]p[^a-z0-9]*`; a longer word is only tested at its start."""
+
+
+NO_WORDS: Mapping[str, Sequence[str]] = {}
+
+
+_COLUMN = re.compile(r'(?:(?:\w+|"(?:[^"]|"")+")\.)?(?:\w+|"(?:[^"]|"")+")')
 
 
 class Query(NamedTuple):
@@ -89,8 +96,12 @@ def compile_query(
     """
     if dialect not in DIALECTS:
         raise QueryError(f'there is no dialect "{dialect}".{nearest(dialect, DIALECTS)}')
+    columns = [columns] if isinstance(columns, str) else columns
     if not columns:
         raise QueryError("name at least one column to search")
+    for column in columns:
+        if not _COLUMN.fullmatch(column):
+            raise QueryError(f"“{column}” is no column's name; put one with other signs between double quotes")
     parameters = Parameters()
     if dialect == "fts":
         number = parameters.add(match_string(expansions, columns))
@@ -235,13 +246,20 @@ def is_id(column: str) -> bool:
     return column.rpartition(".")[2] in ("id_lc", "id")
 
 
-def match_string(expansions: Sequence[Expansion], columns: Sequence[str] = COLUMNS, *, whole: bool = False) -> str:
+def match_string(
+    expansions: Sequence[Expansion],
+    columns: Sequence[str] = COLUMNS,
+    *,
+    whole: bool = False,
+    begun: Mapping[str, Sequence[str]] = NO_WORDS,
+) -> str:
     """Return the FTS5 query string of a condition; one without rows if there is no expansion.
 
     Args:
         expansions: the question's terms.
         columns: which columns of `documents_fts` to search.
         whole: whether every pattern must match whole words.
+        begun: pattern → all the words of the catalogue that it begins, for those where they are known and few.
     """
     if not expansions:
         return '""'
@@ -253,7 +271,8 @@ def match_string(expansions: Sequence[Expansion], columns: Sequence[str] = COLUM
         if whole or pattern.whole:
             return phrase
         if not pattern.number:
-            return f"{phrase}*"
+            words = begun.get(pattern.text)
+            return f"{phrase}*" if words is None else _joined([f'"{word}"' for word in words], "OR")
         if len(others) == len(columns):
             return phrase
         return f"({{{' '.join(others)}}} : {phrase} OR id_lc : {phrase}*)" if others else f"{phrase}*"

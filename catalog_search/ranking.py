@@ -32,6 +32,12 @@ RATIO = 20
 """A term with more than so many times the rarest term's documents is tested on the row, not in the index: a
 row costs as much as some twenty entries of the index."""
 
+PREFIXED = 4
+"""The index has lists for word starts of up to so many letters; for longer ones it merges those of their words."""
+
+BEGUN = 24
+"""A longer start that begins no more words than this is searched as those words, which takes no merging."""
+
 SEEN = 100
 """A broad question is first tried with so many rows; if there are no more, they are all there is."""
 
@@ -105,6 +111,7 @@ class Planner:
         self._asked = asked
         self._where = where
         self._classes = classes(asked.expansions)
+        self._begun: dict[str, tuple[str, ...]] = {}
 
     def first(self, need: int) -> Strict:
         """Return the first `need` documents in order, and how many there are as far as it was seen."""
@@ -138,14 +145,6 @@ class Planner:
             return len({row.rowid for row in (*rows, *extra)}), True
         return limit, False
 
-    def rowids(self) -> list[int]:
-        """Return the rowids of the whole strict answer, in no order that matters."""
-        by_id = self._rows("rows_by_id", self._asked.raw.strip(), self._asked.text, limited=False)
-        if not self._asked.expansions:
-            return [row.rowid for row in by_id]
-        rows = self._match(self._asked.expansions, COLUMNS, -1)
-        return list({row.rowid for row in (*by_id, *rows)})
-
     # The whole match set, if it is small ------------------------------------------------------------------
 
     def _all_if_few(self, sizes: list[int], seen: int, *, unlimited: bool = True) -> list[Row] | None:
@@ -158,14 +157,25 @@ class Planner:
         return None if len(rows) == limit else rows
 
     def _sizes(self) -> list[int]:
-        """Return an upper bound of the documents of each term."""
-        words = {
-            word for one in self._asked.expansions for pattern in one.all_patterns for word in pattern.text.split(" ")
-        }
-        bounds = dict(self._execute(self._statements["broad_prefixes"], (json.dumps(sorted(words)),)))
+        """Return an upper bound of the documents of each term, and find what words its patterns begin."""
+        # One look-up a word: it costs a tenth of one for a list.
+        broad, execute = self._statements["broad_prefix"], self._execute
+
+        def bound(word: str) -> int:
+            found = execute(broad, (word,)).fetchone()
+            return found[0] if found else BROAD
+
+        def one(pattern: Pattern) -> int:
+            text = pattern.text
+            if len(text) > PREFIXED and " " not in text and not pattern.number:
+                words = execute(self._statements["words_by_start"], (text, text + "{", BEGUN + 1)).fetchall()
+                if len(words) <= BEGUN and not execute(self._statements["id_start"], (text[:3],)).fetchone():
+                    self._begun[text] = tuple(word for word, _ in words)
+                    return sum(documents for _, documents in words)
+            return min(map(bound, text.split(" ")))
 
         def size(patterns: Sequence[Pattern]) -> int:
-            return sum(min(bounds.get(word, BROAD) for word in pattern.text.split(" ")) for pattern in needed(patterns))
+            return sum(map(one, needed(patterns)))
 
         return [(min(map(size, one.words)) if one.words else 0) + size(one.patterns) for one in self._asked.expansions]
 
@@ -182,7 +192,7 @@ class Planner:
         """Return the class of documents of the last tier: by the index, since it would take their texts."""
         kinds = dict.fromkeys(rowids, self._classes[-1])
         for limit in reversed(self._classes[:-1]):
-            match = match_string(within(self._asked.expansions, limit))
+            match = match_string(within(self._asked.expansions, limit), begun=self._begun)
             for (rowid,) in self._execute(self._statements["rowids_within"], (json.dumps(rowids), match)):
                 kinds[rowid] = limit
         return kinds
@@ -218,7 +228,7 @@ class Planner:
         if self._where.sql:
             return len(self._match(self._asked.expansions, COLUMNS, -1))
         (total,) = self._execute(
-            self._statements["count_by_match"], (match_string(self._asked.expansions), -1)
+            self._statements["count_by_match"], (match_string(self._asked.expansions, begun=self._begun), -1)
         ).fetchone()
         return int(total)
 
@@ -233,7 +243,7 @@ class Planner:
         whole: bool = False,
         check: Sequence[Expansion] = (),
     ) -> list[Row]:
-        return self._match_text(match_string(expansions, columns, whole=whole), limit, check)
+        return self._match_text(match_string(expansions, columns, whole=whole, begun=self._begun), limit, check)
 
     def _match_text(self, match: str, limit: int, check: Sequence[Expansion] = ()) -> list[Row]:
         sql = self._statements["rows_by_match"]

@@ -137,8 +137,9 @@ class Relaxed:
         return [self._unit(word, sources.get(word, ()), len(words) > 1) for word in words]
 
     def _unit(self, word: str, sources: Sequence[str], several: bool) -> Unit:
-        found = self._stands_for(word)
-        known = word in found
+        # What the vocabulary translates needs no likeness: its words stand for it in full.
+        found = self._own(word) if sources else self._stands_for(word)
+        known = word in found or bool(sources)
         phrases = []
         for source in sources:
             if " " in source:
@@ -161,17 +162,20 @@ class Relaxed:
             not known and 2 <= len(word) <= 5,
         )
 
+    def _own(self, word: str) -> dict[str, tuple[float, int]]:
+        """Return the word itself, if it is one of the index, with the number of its documents."""
+        own = self._execute(self._statements["word"], (word,)).fetchone()
+        return {word: (1.0, own[0])} if own else {}
+
     def _stands_for(self, word: str) -> dict[str, tuple[float, int]]:
         """Return word of the index → (weight, documents), the word itself first if it is one."""
-        found: dict[str, tuple[float, int]] = {}
-        own = self._execute(self._statements["word"], (word,)).fetchone()
-        if own:
-            found[word] = (1.0, own[0])
+        found = self._own(word)
+        own = bool(found)
         if self._language.is_stop(word):
             return found
 
         def put(other: str, weight: float, documents: int) -> None:
-            if weight > found.get(other, (0.0, 0))[0]:
+            if weight > found.get(other, (0.0, 0))[0] and not self._language.is_stop(other):
                 found[other] = (weight, documents)
 
         for other, documents in self._execute(self._statements["words_by_singular"], (self._language.singular(word),)):
@@ -235,8 +239,7 @@ class Relaxed:
         for place, unit in enumerate(units):
             if unit.size <= left or len(units) == 1:
                 left -= unit.size
-                exact = f'"{unit.word}"' if unit.word in unit.weights else ""
-                match = matches[place]
+                exact, match = _match(unit, full=True), matches[place]
             elif left > 0 or len(sums) < KEPT:
                 # A broad word: only the rows that hold another word too.
                 others = [
@@ -353,8 +356,9 @@ def lack(asked: Asked, units: Sequence[Unit], near: Near) -> Lack:
     return Lack(tuple(missing), stand_ins)
 
 
-def _match(unit: Unit) -> str:
-    words = [f'"{word}"' for word in unit.weights]
+def _match(unit: Unit, *, full: bool = False) -> str:
+    """Return the FTS5 query string of what stands for a word; with `full`, of what stands for it in full."""
+    words = [f'"{word}"' for word, weight in unit.weights.items() if weight == 1.0 or not full]
     return " OR ".join([*words, *(f'"{phrase}"*' for phrase in unit.phrases)])
 
 

@@ -12,6 +12,9 @@ from importlib.resources import files
 QUERY_TIME = "query"
 """The folder of sql/ whose statements a database keeps."""
 
+ASK = "ask"
+"""The whole search as one statement, which a database keeps too, for those who read it without this package."""
+
 
 @cache
 def statement(name: str) -> str:
@@ -30,7 +33,7 @@ def query_time() -> dict[str, str]:
     """Return the statements that a database keeps, by name, without their header comments."""
     folder = files("catalog_search.sql").joinpath(QUERY_TIME)
     names = sorted(entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return {name: _bare(statement(f"{QUERY_TIME}/{name}")) for name in names}
+    return {ASK: _bare(statement(ASK))} | {name: _bare(statement(f"{QUERY_TIME}/{name}")) for name in names}
 
 
 def _bare(sql: str) -> str:

@@ -84,6 +84,7 @@ class Tables:
             "FROM words AS w JOIN place ON n <= length(w.word) ORDER BY 1, 2"
         )
         self._execute("INSERT INTO trigram_counts SELECT trigram, count(*) FROM trigrams GROUP BY trigram")
+        self._execute("INSERT INTO id_starts SELECT DISTINCT substr(term, 1, 3) FROM by_column WHERE col = 'id_lc'")
         self._write_prefixes()
         for name in ("counted", "by_word", "by_column"):
             self._execute(f"DROP TABLE temp.{name}")

@@ -116,6 +116,8 @@ def print_answer(answer: SearchResult, offset: int) -> None:
             click.secho(f"     without: {visible(', '.join(result.missing))}", fg="yellow")
         for reason in result.explanation or ():
             click.echo(f"     - {visible(reason)}")
+    if answer.total and not answer.results:
+        click.secho(f"{count(answer.total, 'document')} in all, none after the first {offset:,}", fg="yellow")
     if answer.results:
         more = "" if answer.total_relation == "eq" else "at least "
         click.secho(f"\n{more}{count(answer.total, 'document')}", dim=True)

@@ -140,6 +140,20 @@ def is_common(character: str) -> bool:
     return any(ord(character) in codes for codes in COMMON)
 
 
+LETTERS = (
+    range(0x3400, 0x4DC0), range(0x4E00, 0xA490), range(0xA4D0, 0xA960), range(0xA980, 0xD7B0), range(0xF900, 0xFB00),
+    range(0x10000, 0x1BD00), range(0x1CCF0, 0x1CCFA), range(0x1D2C0, 0x1D300), range(0x1D360, 0x1D380),
+    range(0x1DF00, 0x1F000), range(0x1FBF0, 0x1FC00), range(0x20000, 0x40000),
+)  # fmt: skip
+"""The other code points that may be letters or digits; sql/ask.sql has the same ranges. The rest, such as emoji, are
+signs: one that a database's folding table does not have is a space."""
+
+
+def is_letter(character: str) -> bool:
+    """Tell whether a code point that a database's folding table does not have is a word of its own."""
+    return any(ord(character) in codes for codes in LETTERS)
+
+
 class FullFolding(Folding):
     """The folding of every code point: Unidecode after NFKC, and our own rows. Only a build needs it.
 
@@ -187,7 +201,7 @@ class FullFolding(Folding):
         # Decomposed Hangul: the vowel and the final consonant end the syllable together.
         for vowel in map(chr, range(0x1161, 0x1176)):
             for final in map(chr, range(0x11A8, 0x11C3)):
-                found[vowel + final] = _roman("\u110b" + vowel + final) + " "
+                found[vowel + final] = _roman("\u110b" + vowel + final) + "^ "
         return found
 
     def rows(self, used: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -245,9 +259,9 @@ def _letter_signs(character: str) -> str:
     if name.startswith("HANGUL CHOSEONG"):
         return " " + _unidecode(unicodedata.normalize("NFC", character + "\u1161"))[:-1]
     if name.startswith("HANGUL JUNGSEONG"):
-        return _roman("\u110b" + character) + " "
+        return _roman("\u110b" + character) + "^ "
     if name.startswith(_UNSPACED):
-        return f" {letters or _by_number(character)} "
+        return f" {letters or _by_number(character)}^ "
     if not letters and roman:
         return ""  # a sign that stands for a letter (ь, ʿ) is not heard
     return (letters or _by_number(character)) + ("" if category == "Nd" else "^")
@@ -284,10 +298,12 @@ def mark(text: str, folding: Folding) -> str:
 
 def _cleaned(word: str) -> list[str]:
     """Turn one word of signs into words of the marked form, none if it holds no letter or digit."""
+    if "^" in word:
+        word = _CARETS.sub("", word)
     word = word.lstrip("-").rstrip("-.")
     if word in SPELLINGS:
         return [SPELLINGS[word]]
-    word = _CARETS.sub("", word.replace("+", " ").replace("#", " ").replace(".", "-"))
+    word = word.replace("+", " ").replace("#", " ").replace(".", "-")
     return [part for part in (_HYPHENS.sub("-", part).strip("-") for part in word.split()) if part]
 
 

@@ -58,7 +58,7 @@ class Vocabulary:
     Args:
         pairs: in the order of the file.
         language: the language pack that folds and inflects both sides.
-        source_name: what the sentences call the source.
+        source_name: what the sentences call the source; "" for the title of the catalogue it is built into.
         path: the file, for messages.
 
     >>> vocabulary = Vocabulary([Pair("labor", ("labour",), False, 1)], load_language("en"), "ILOSTAT")
@@ -118,7 +118,8 @@ class Vocabulary:
 
     def notes(self, expansions: Iterable[Expansion]) -> list[str]:
         """Return one sentence for each term that the vocabulary changed, in its language."""
-        return translations(expansions, self.language, self.source_name)
+        name = self.source_name or (Path(self.path).stem if self.path else self.language.say("label_source"))
+        return translations(expansions, self.language, name)
 
     def matches(self, text: str, expansions: Iterable[Expansion]) -> bool:
         """Tell whether every term has a pattern that starts a word of the text."""
@@ -161,7 +162,7 @@ def _load(cls: type[Vocabulary], path: str | Path, language: str | None) -> Voca
     pairs = [_pair(item, line, path) for item, line in _items(top, "pairs", path, required=True)]
     for item, line in _items(top, "left_out", path):
         _left_out(item, line, path)
-    name = _text(top, "source_name", path) or Path(path).stem
+    name = _text(top, "source_name", path)
     return cls(pairs, load_language(str(tag)), name, path)
 
 

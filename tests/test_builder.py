@@ -237,14 +237,33 @@ def test_a_damaged_old_database_is_replaced_and_that_is_said(tmp_path: Path) -> 
     built(target, [["1", "x"]])
     data = bytearray(target.read_bytes())
     data[4096 : len(data) // 2] = b"\xff" * (len(data) // 2 - 4096)
-    for damage in (b"not a database at all", bytes(data)):
-        target.write_bytes(damage)
-        with pytest.raises(DatabaseError, match="max-removed cannot be checked"):
-            built(target, [["1", "x"]], max_removed="10%")
-        assert target.read_bytes() == damage
-        report = built(target, [["1", "x"]])
-        assert (report.added, report.removed) == (1, 0)
-        assert "could not be read as a catalogue" in " ".join(report.notes)
+    target.write_bytes(data)
+    with pytest.raises(DatabaseError, match="max-removed cannot be checked"):
+        built(target, [["1", "x"]], max_removed="10%")
+    assert target.read_bytes() == data
+    report = built(target, [["1", "x"]])
+    assert (report.added, report.removed) == (1, 0)
+    assert "could not be read as a catalogue" in " ".join(report.notes)
+
+
+@pytest.mark.parametrize("content", [b"notes\n", b"SQLite format", b"\0" * 100])
+def test_a_file_that_is_none_of_ours_is_not_written_over(tmp_path: Path, content: bytes) -> None:
+    target = tmp_path / "notes.txt"
+    target.write_bytes(content)
+    with pytest.raises(DatabaseError, match="is there and is no catalogue"):
+        built(target, [["1", "x"]])
+    assert target.read_bytes() == content
+
+
+def test_a_database_of_somebody_else_is_not_written_over_and_an_empty_file_is(tmp_path: Path) -> None:
+    target = tmp_path / "mine.db"
+    other = sqlite3.connect(target)
+    other.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1)")
+    other.close()
+    with pytest.raises(DatabaseError, match="is there and is no catalogue"):
+        built(target, [["1", "x"]])
+    target.write_bytes(b"")
+    assert built(target, [["1", "x"]]).documents == 1
 
 
 @pytest.mark.parametrize("name", ["catalog.yaml", "source.csv", "words.yaml"])

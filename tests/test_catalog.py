@@ -569,3 +569,18 @@ def test_what_the_catalogue_is(catalog: Catalog) -> None:
     assert (told["name"], told["documents"], told["facets"]) == ("tested", len(ROWS), ["topic", "year"])
     assert "Unidecode" in told["licence_notes"] and "GPL" in told["licence_notes"]
     assert told["content_hash"] and told["format_version"]
+
+
+def test_a_document_of_the_relaxed_answer_is_said_to_be_there() -> None:
+    rows = [{"id": "1", "title": "Labour force"}, {"id": "2", "title": "Wages"}]
+    with catalogue(rows) as catalog:
+        assert catalog.search("labour zebra").relaxed
+        said = " ".join(catalog.explain("labour zebra", "1"))
+        assert "position 1" in said and "zebra" in said and "not among" not in said
+        assert "not among" in " ".join(catalog.explain("labour zebra", "2"))
+
+
+@pytest.mark.parametrize("arguments", [{"offset": 10**30}, {"question": None}, {"question": 5}])
+def test_an_argument_of_another_kind_is_a_query_error(arguments: dict[str, Any]) -> None:
+    with catalogue([{"id": "1", "title": "Wages"}]) as catalog, pytest.raises(QueryError):
+        catalog.search(**{"question": "wages", **arguments})

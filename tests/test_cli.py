@@ -117,7 +117,7 @@ def test_every_short_help_is_a_whole_sentence(name: str) -> None:
 
 
 def test_the_commands_are_those_of_the_documentation() -> None:
-    assert list(main.commands) == ["build", "search", "fetch", "sql", "info", "check", "vocab", "serve"]
+    assert list(main.commands) == ["build", "search", "fetch", "sql", "info", "check", "vocab", "evaluate", "serve"]
 
 
 def test_the_version_is_that_of_the_package() -> None:
@@ -127,7 +127,7 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 def test_the_limits_said_are_those_of_the_catalogue() -> None:
-    assert cli.LONGEST_PAGE == catalog.LONGEST_PAGE
+    assert (cli.LONGEST_PAGE, cli.FARTHEST) == (catalog.LONGEST_PAGE, catalog.FARTHEST)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -257,7 +257,7 @@ FAILING = {
     "a limit of 0": ("search {db} x --limit 0", 2, "'--limit': 0 is not in the range 1<=x<=1000"),
     "a limit that is too large": ("search {db} x --limit 1001", 2, "1001 is not in the range"),
     "a limit that is a word": ("search {db} x --limit ten", 2, "'ten' is not a valid integer"),
-    "an offset below 0": ("search {db} x --offset -1", 2, "-1 is not in the range x>=0"),
+    "an offset below 0": ("search {db} x --offset -1", 2, "-1 is not in the range 0<=x<=1000000"),
     "an id without explain": ("search {db} x --id y", 2, "--id goes with --explain"),
     "no question": ("search {db}", 2, "Missing argument 'QUESTION'"),
     "two questions": ("search {db} x y", 2, "unexpected extra argument"),

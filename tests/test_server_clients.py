@@ -1,75 +1,31 @@
 """Clients that others wrote list and call both tools: the Inspector, and the TypeScript SDK.
 
-npm brings them, as tests/clients/package.json pins them, into ~/.cache/catalog-search-tests (XDG_CACHE_HOME is
-honoured), once. Without npm, or without its registry, these tests are skipped; CATALOG_SEARCH_REQUIRE_NODE=1 makes
-that a failure.
+npm brings them: see node.py.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import jsonschema
 import pytest
+from node import give_up, installed, run
 from support import built
 
-CLIENTS = Path(__file__).parent / "clients"
 SERVE = [sys.executable, "-m", "catalog_search", "serve"]
-INSTALL_SECONDS = 600
-CALL_SECONDS = 120
 INSPECTOR_NODE = (22, 19)
-
-
-def give_up(reason: str) -> NoReturn:
-    if os.environ.get("CATALOG_SEARCH_REQUIRE_NODE") == "1":
-        pytest.fail(f"CATALOG_SEARCH_REQUIRE_NODE is set, but {reason}")
-    pytest.skip(reason)
-
-
-def run(command: list[str], *, seconds: float = CALL_SECONDS, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL, **options)
 
 
 @pytest.fixture(scope="module")
 def clients() -> Path:
     """The folder with the clients and their node_modules."""
-    npm = shutil.which("npm")
-    if npm is None or shutil.which("node") is None:
-        give_up("there is no npm, or no node")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "catalog-search-tests"
-    cache.mkdir(parents=True, exist_ok=True)
-    wanted = (CLIENTS / "package.json").read_bytes()
-    folder = cache / f"clients-{hashlib.sha256(wanted).hexdigest()[:12]}"
-    # Tests may run in several processes: one installs, the others wait for it.
-    with open(cache / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            (folder / "package.json").write_bytes(wanted)
-            command = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-            try:
-                done = run(command, seconds=INSTALL_SECONDS, cwd=folder)
-            except subprocess.TimeoutExpired:
-                give_up(f"npm did not install the clients within {INSTALL_SECONDS} seconds")
-            if done.returncode:
-                give_up(f"npm could not install the clients: {done.stderr.strip()[-300:]}")
-            (folder / "complete").touch()
-        # Beside node_modules, because that is where node looks for what a script imports.
-        for script in CLIENTS.glob("*.mjs"):
-            target = folder / script.name
-            if not target.exists() or target.read_bytes() != script.read_bytes():
-                target.write_bytes(script.read_bytes())
-    return folder
+    return installed()
 
 
 @pytest.fixture(scope="module")

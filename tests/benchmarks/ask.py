@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from relevance import SETS, built, judged_of
-from report import DATA, machine, progress, table, write
+from report import DATA, progress, table, write
 
 from catalog_search import Catalog
 from catalog_search.relevance import Judged
@@ -38,7 +38,7 @@ def main() -> None:
         for one in chosen:
             progress(one.name)
             measured.append(measure(one.name, built(one, arguments.data, Path(folder)), judged_of(one, arguments.data)))
-    write(arguments.out, "ask", report(measured), {"machine": machine(), "sets": measured})
+    write(arguments.out, "ask", report(measured), {"sets": measured})
     if any(one["strict_differences"] for one in measured):
         sys.exit("the strict answers are not equal")
 
@@ -70,7 +70,9 @@ def measure(name: str, path: Path, judged: Sequence[Judged]) -> dict[str, Any]:
             relaxed = any(row[3] for row in rows)
             if relaxed != answer.relaxed or bool(rows) != bool(answer.results):
                 flags += 1
-                progress(f"  the flag differs: {one.query!r} ({answer.relaxed}, {answer.reason}; {len(rows)}, {relaxed})")
+                progress(
+                    f"  the flag differs: {one.query!r} ({answer.relaxed}, {answer.reason}; {len(rows)}, {relaxed})"
+                )
             ids = {"search": [result.id for result in answer.results], "ask": [row[0] for row in rows]}
             if not answer.relaxed and not relaxed:
                 differences += ids["search"] != ids["ask"]

@@ -52,6 +52,12 @@ def machine() -> dict[str, Any]:
     }
 
 
+def is_editable() -> bool:
+    """Tell whether the package is installed as editable: then every start of Python here imports what finds it."""
+    told = importlib.metadata.distribution("catalog-search").read_text("direct_url.json")
+    return bool(json.loads(told or "{}").get("dir_info", {}).get("editable"))
+
+
 def machine_line(one: dict[str, Any]) -> str:
     """Return the machine as one sentence."""
     peers = ", ".join(f"{name} {version}" for name, version in one["packages"].items())

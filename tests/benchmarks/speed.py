@@ -1,7 +1,7 @@
 """Identical documents and questions through this package and its peers: how long does each take?
 
     python tests/benchmarks/speed.py --data ../shared/data --out out
-    python tests/benchmarks/speed.py --generate 600000 --only query build
+    python tests/benchmarks/speed.py --generate 600000 --only query,build
     python tests/benchmarks/speed.py --quick
 
 Engines take turns, repeat by repeat; of each question the median counts. We are timed through `Catalog.search`, from
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import corpus
 from commands import in_turns, medians, run, script
-from report import DATA, machine, machine_line, progress, require_peers, table, write
+from report import DATA, is_editable, machine, machine_line, progress, require_peers, table, write
 
 from catalog_search import Catalog, build
 
@@ -100,7 +100,7 @@ def main() -> None:
         about |= {"documents": bench.documents, "csv_bytes": bench.csv.stat().st_size, "csv": bench.content}
         about |= {"place": "memory" if str(folder).startswith("/dev/shm") else "disk", "clock": arguments.clock}
         rows, texts = [], []
-        for name in arguments.only or PARTS:
+        for name in arguments.only:
             progress(f"{name} …")
             found, text, values = parts[name](bench)
             rows += found
@@ -116,7 +116,7 @@ def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(description=said, epilog=more, formatter_class=argparse.RawTextHelpFormatter)
     found.add_argument("--data", type=Path, default=DATA, help="the folder with catalogues/\n(%(default)s)")
     found.add_argument("--generate", type=int, metavar="N", help="N made-up documents instead")
-    found.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=f"only these of {', '.join(PARTS)}")
+    found.add_argument("--only", type=parts_of, default=PARTS, metavar="PART,PART", help=f"of {', '.join(PARTS)} (all)")
     found.add_argument("--questions", type=int, metavar="N", help="of each of the eight classes (40)")
     found.add_argument("--repeats", type=int, metavar="N", help="of each question (5)")
     found.add_argument("--clock", choices=["wall", "cpu"], default="wall",
@@ -126,6 +126,14 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--work", type=Path, metavar="DIR", help="where to work (in memory, if there is /dev/shm)")
     found.add_argument("--out", type=Path, metavar="DIR", help="write speed.md and speed.json there")
     return found
+
+
+def parts_of(text: str) -> list[str]:
+    names = text.split(",")
+    for name in names:
+        if name not in PARTS:
+            raise argparse.ArgumentTypeError(f"there is no part “{name}”; there are {', '.join(PARTS)}")
+    return names
 
 
 def report(about: dict[str, Any], rows: Sequence[Row], texts: Sequence[str]) -> str:
@@ -329,8 +337,9 @@ def cold(bench: Bench) -> tuple[list[Row], str, dict[str, Any]]:
         [name, f"{one.seconds * 1_000:.1f}", f"{one.cpu_seconds * 1_000:.1f}", f"{one.peak_bytes / 1e6:.0f}"]
         for name, one in usage.items()
     ]
+    editable = " The package is installed as editable, which delays every one of them." if is_editable() else ""
     text = (
-        f"## One search as a process\n\nMedians of {bench.commands} runs in turns, “{question}”.\n\n"
+        f"## One search as a process\n\nMedians of {bench.commands} runs in turns, “{question}”.{editable}\n\n"
         + table(["command", "ms", "ms of processor", "MB at most"], lines)
     )  # fmt: skip
     return rows, text, {name: one._asdict() for name, one in usage.items()}

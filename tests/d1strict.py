@@ -1,0 +1,112 @@
+"""A connection that refuses what Cloudflare D1 refuses, and the statements that load a catalogue's database there.
+
+Source: setupSecurity and isAuthorized of workerd's src/workerd/util/sqlite.c++, and, where they are tighter, the
+limits of https://developers.cloudflare.com/d1/platform/limits/
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 2_000_000,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 100,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 5,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
+    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 32,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 50,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 100,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 10,
+}
+FUNCTIONS = frozenset(
+    """
+    abs changes char coalesce concat concat_ws format glob hex ifnull iif instr last_insert_rowid length like likelihood
+    likely lower ltrim max min nullif octet_length printf quote random randomblob replace round rtrim sign substr
+    substring total_changes trim typeof unhex unicode unlikely upper zeroblob date time datetime julianday unixepoch
+    strftime timediff current_date current_time current_timestamp avg count group_concat string_agg sum total row_number
+    rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value acos acosh asin asinh atan
+    atan2 atanh ceil cos cosh degrees exp floor ln log log2 mod pi pow radians sin sinh sqrt tan tanh trunc json
+    json_array json_array_length json_extract -> ->> json_insert json_object json_patch json_remove json_replace
+    json_set json_type json_valid json_quote json_group_array json_group_object json_each json_tree match
+    highlight bm25 snippet
+    """.split()
+)
+ALLOWED = frozenset(
+    {
+        sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_READ,
+        sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE, sqlite3.SQLITE_CREATE_TABLE,
+    }
+)  # fmt: skip
+"""What D1 allows of what a question may do. Virtual tables such as json_each need some of it to come into being."""
+
+
+class D1Strict:
+    """A database opened for reading under D1's rules; without BEGIN, ATTACH, PRAGMA and named parameters."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+        # FTS5 prepares statements of its own on the first use of its table, which D1 does not hold to the rules.
+        self._connection.execute("SELECT 1 FROM documents_fts WHERE documents_fts MATCH 'a'").fetchall()
+        for limit, value in LIMITS.items():
+            self._connection.setlimit(limit, value)
+        self._connection.set_authorizer(self._authorize)
+        self.denied: list[str] = []
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """Run a statement: numbers are bound as REAL, and of columns of the same name the last is left."""
+        self.denied.clear()
+        values = [float(value) if isinstance(value, int) else value for value in parameters]
+        try:
+            cursor = self._connection.execute(sql, values)
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+        except sqlite3.Error as problem:
+            raise sqlite3.OperationalError(f"{problem} {' '.join(self.denied)}".strip()) from problem
+
+    def _authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        if action in ALLOWED and not (first or "").startswith("_cf_"):
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_FUNCTION and second in FUNCTIONS:
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_PRAGMA and first == "data_version":  # FTS5 asks for it
+            return sqlite3.SQLITE_OK
+        self.denied.append(f"(not authorized: {action} {first} {second})")
+        return sqlite3.SQLITE_DENY
+
+
+def statements_of(path: str | Path) -> Iterator[str]:
+    """Yield the statements that make a catalogue's database in D1: tables, rows, indexes, the full-text index."""
+    connection = sqlite3.connect(path)
+    try:
+        made = connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
+        tables = {name: sql for type_, name, sql in made if type_ == "table" and not name.startswith("documents_fts")}
+        for name, sql in tables.items():
+            yield sql
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
+            # A literal ends at its first NUL.
+            literal = "iif(instr({0}, char(0)), 'CAST(x'''||hex({0})||''' AS TEXT)', quote({0}))"
+            quoted = "||','||".join(literal.format(column) for column in columns)
+            batch: list[str] = []
+            size = 0
+            for (row,) in connection.execute(f"SELECT '('||{quoted}||')' FROM {name}"):
+                if batch and (size + len(row.encode()) > 80_000 or len(batch) * (len(columns) + 2) > 20_000):
+                    yield f"INSERT INTO {name} ({','.join(columns)}) VALUES {','.join(batch)}"
+                    batch, size = [], 0
+                batch.append(row)
+                size += len(row.encode()) + 1
+            if batch:
+                yield f"INSERT INTO {name} ({','.join(columns)}) VALUES {','.join(batch)}"
+        yield from (sql for type_, name, sql in made if type_ == "index")
+        yield from (sql for type_, name, sql in made if name == "documents_fts")
+        yield "INSERT INTO documents_fts(documents_fts) VALUES ('rebuild')"
+    finally:
+        connection.close()

@@ -1,0 +1,325 @@
+"""The search as one statement gives what Catalog.search gives: here, under D1's rules, and in workerd's own D1."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import sqlite3
+import statistics
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from d1strict import D1Strict, statements_of
+from hypothesis import given, settings
+from node import installed
+from support import CASES, SHARED, asked_of, assigned_characters, built, cases
+from test_equality import HOSTILE_ROWS, PAIRS, QUESTIONS, QUICK, ROWS
+
+from catalog_search import Catalog, build, load_language, load_settings
+from catalog_search.language import known_languages
+from catalog_search.relevance import read_judged
+from catalog_search.statements import statement
+from catalog_search.text import COMMON, LETTERS, full_folding
+
+ROOT = Path(__file__).parent.parent
+HOSTILE = [json.loads(line) for line in (CASES / "hostile.jsonl").read_text("utf-8").splitlines()]
+SQL = statement("ask")
+ROWS_READ = 600
+"""Rows that a question may read in D1, in the median: it bills them."""
+
+Row = tuple[str, str, str, int, str]
+Run = Callable[[str], Sequence[Row]]
+
+
+def storable(question: str) -> str:
+    """Return a question as text that SQLite takes: it has no lone surrogates."""
+    return re.sub("[\ud800-\udfff]", " ", question)
+
+
+def runs_on(connection: sqlite3.Connection) -> Run:
+    return lambda question: connection.execute(SQL, (storable(question),)).fetchall()
+
+
+def check(catalog: Catalog, run: Run, question: str, *, flag: bool = True) -> None:
+    """Compare the statement with the search: ids and order of a strict answer, else whether there is a relaxed one."""
+    answer = catalog.search(question, limit=10)
+    rows = run(question)
+    relaxed = {row[3] for row in rows}
+    strict = [] if answer.relaxed else [result.id for result in answer.results]
+    assert [row[0] for row in rows if not row[3]] == strict, question
+    assert len(relaxed) < 2, question
+    if flag:
+        assert bool(rows and rows[0][3]) == answer.relaxed, question
+    for place, result in enumerate(answer.results if strict else []):
+        assert rows[place][1:3] == (result.title, result.url)
+    if rows:
+        said = {(one["asked"], one["source"]) for one in json.loads(rows[0][4])}
+        expansions = asked_of(catalog, question).expansions
+        assert said == {(one.term, source) for one in expansions for source in one.sources}, question
+
+
+# --- what it is
+
+
+def test_it_has_one_parameter_and_the_named_one_differs_in_nothing_else() -> None:
+    with built([{"id": "1", "title": "Wages"}]).catalog as catalog:
+        numbered, named = catalog.ask_statement(), catalog.ask_statement(named=True)
+    assert numbered.count("?") - numbered.count("* ?'") == 1
+    assert re.findall(r":\w+", re.sub(r"'[^']*'", "", named)) == [":question"]
+    assert named.replace(":question", "?1") == numbered
+
+
+def test_a_stage_takes_the_one_before_it_once() -> None:
+    """SQLite copies a WITH table at each mention: two mentions a stage would double the statement at every stage."""
+    bare = re.sub(r"--[^\n]*", "", SQL)
+    for name in re.findall(r"^ *(?:WITH RECURSIVE )?(\w+)\([\w, ]+\) AS", bare, flags=re.MULTILINE):
+        mentions = len(re.findall(rf"\b(?:FROM|JOIN) {name}\b", bare))
+        recursive = len(re.findall(rf"\b{name}\([\w, ]+\) AS \(", bare))
+        assert mentions <= 1 + recursive, name
+
+
+def test_it_is_small_enough_for_d1() -> None:
+    assert len(SQL.encode()) < 50_000
+    with built([{"id": "1", "title": "Wages"}]).catalog as catalog, catalog._database.errors():
+        connection = catalog._database.connection()
+        assert len(connection.execute(f"EXPLAIN {SQL}", ("a",)).fetchall()) < 10_000
+
+
+def test_its_ranges_are_those_of_python_and_cover_every_letter_but_no_emoji() -> None:
+    ranges = re.findall(r"BETWEEN (0x\w+) AND (0x\w+)", SQL)
+    assert [range(int(first, 16), int(last, 16) + 1) for first, last in ranges] == list(LETTERS)
+    covered = {code for codes in (*COMMON, *LETTERS) for code in codes}
+    assert not [hex(ord(one)) for one in assigned_characters() if one.isalnum() and ord(one) not in covered]
+    assert not [codes for codes in LETTERS for common in COMMON if set(codes) & set(common)]
+    assert not set(range(0x1F300, 0x1FB00)) & covered
+
+
+def test_its_shortcuts_hold_for_every_row_of_the_folding_table() -> None:
+    """What is easy folds to itself, no pair begins with it, and ^ stands after a letter."""
+    easy = set(re.findall(r"'(abc\w+ )'", SQL)[0])
+    for key, signs in full_folding().rows(()):
+        assert key[0] not in easy or (len(key) == 1 and signs == key.lower())
+        assert "^^" not in signs
+
+
+def test_no_language_has_a_longer_ending_than_it_looks_for() -> None:
+    longest = max(map(int, re.findall(r"substr\(f\.value, -(\d+)\)", SQL)))
+    endings = [rule.form for tag in known_languages() for rule in load_language(tag).rules if rule.kind == "ending"]
+    assert max(map(len, endings)) <= longest
+
+
+# --- here
+
+
+def test_a_question_is_cut_after_64_words_and_1000_characters(tmp_path: Path) -> None:
+    titles = [" ".join(f"w{n}" for n in range(64)), "x" * 1_000, " ".join(["a"] * 64)]
+    rows = [{"id": str(place), "title": title} for place, title in enumerate(titles)]
+    report = built(rows, to=tmp_path / "long.db")
+    with report.catalog as catalog, closing(sqlite3.connect(report.path)) as connection:
+        run = runs_on(connection)
+        for place, title in enumerate(titles):
+            for more in ("", " more", "x more", "\0more", " \0", "é", "\ud800"):
+                check(catalog, run, title + more)
+            assert run(title + " more")[0][0] == str(place)
+
+
+@settings(QUICK, max_examples=30)
+@given(ROWS, QUESTIONS)
+def test_it_gives_the_strict_answer_of_any_catalogue(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, str]], questions: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    report = built(rows, folder=folder, vocabulary=PAIRS, to=folder / "any.db", documents={"priority": "-views"})
+    with closing(sqlite3.connect(report.path)) as connection, report.catalog as catalog:
+        run = runs_on(connection)
+        for question in [*questions, *(row["title"] for row in rows[:4]), *(row["id"] for row in rows[:4])]:
+            check(catalog, run, question, flag=False)
+
+
+@pytest.fixture(scope="module")
+def hostile_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("hostile")
+    return built(HOSTILE_ROWS, folder=folder, vocabulary=PAIRS, to=folder / "hostile.db").path
+
+
+def test_it_gives_the_same_for_hostile_questions(hostile_path: str) -> None:
+    assert len(HOSTILE) == 300
+    with closing(sqlite3.connect(hostile_path)) as connection, Catalog.open(hostile_path) as catalog:
+        run = runs_on(connection)
+        for question in HOSTILE:
+            check(catalog, run, question, flag=False)
+
+
+def questions_in(value: Any) -> Iterator[str]:
+    """Yield the questions of a file of cases."""
+    if isinstance(value, dict):
+        asked = value.get("question", [])
+        yield from [asked] if isinstance(asked, str) else asked
+        for inner in value.values():
+            yield from questions_in(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from questions_in(inner)
+
+
+def test_it_gives_the_same_for_the_questions_of_every_case(hostile_path: str) -> None:
+    asked = [question for path in sorted(CASES.glob("*.yaml")) for question in questions_in(cases(path.stem))]
+    assert len(asked) > 100
+    with closing(sqlite3.connect(hostile_path)) as connection, Catalog.open(hostile_path) as catalog:
+        run = runs_on(connection)
+        for question in asked:
+            check(catalog, run, question, flag=False)
+
+
+@pytest.mark.parametrize("name", ["countries-pt", "icd10cm", "oecd"])
+def test_it_gives_the_same_over_the_sample_catalogues(tmp_path: Path, name: str) -> None:
+    build(load_settings(ROOT / "data" / name / "catalog.yaml"), tmp_path / "sample.db")
+    path = tmp_path / "sample.db"
+    with closing(sqlite3.connect(path)) as connection, Catalog.open(path) as catalog:
+        asked = [one.query for one in read_judged(str(ROOT / "data" / name / "judged.jsonl"))]
+        titles = [title for (title,) in connection.execute("SELECT title FROM documents ORDER BY rowid")]
+        run, strict = runs_on(connection), D1Strict(path)
+        for question in [*asked, *some(titles, 300)]:
+            check(catalog, run, question)
+            assert [tuple(row.values()) for row in strict.execute(SQL, (question,))] == run(question)
+        strict.close()
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="there is no sqlite3 shell")
+def test_the_sqlite3_shell_alone_is_enough(tmp_path: Path) -> None:
+    """The commands are those of the statement's header."""
+    lines = re.findall(r"^--   (?:sqlite3|       )   +(.+)$", SQL.split("JavaScript")[0], flags=re.MULTILINE)
+    report = built([{"id": "1", "title": "Wages"}, {"id": "2", "title": "Labour force"}], to=tmp_path / "jobs.db")
+    done = subprocess.run(
+        ["sqlite3", report.path], input="\n".join(lines[-4:]).replace("labor", "labour"), cwd=tmp_path,
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.stdout.strip(), done.stderr) == ("2|Labour force||0|[]", "")
+
+
+# --- over real catalogues, and in D1
+
+REAL: dict[str, tuple[str, str, tuple[str, ...], str]] = {
+    "cid10": ("cid10_pt", "pt-BR", ("cid10_abreviado", "cid10_gnuhealth_ptbr"), ""),
+    "uis": ("uis_indicators", "en", (), "UNESCO UIS"),
+    "oecd": ("oecd_dataflows", "en", (), ""),
+}
+"""Name → catalogue, language, judged sets, the name of its pairs."""
+
+
+def some(questions: Iterable[str], number: int) -> list[str]:
+    """Return so many questions, always the same."""
+    return sorted(dict.fromkeys(questions), key=lambda one: sha256(one.encode()).digest())[:number]
+
+
+@pytest.fixture(scope="module", params=REAL)
+def real(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
+    """A real catalogue and 700 questions: of its judged sets, its pairs, and titles, whole and in pieces."""
+    catalogue, language, judged, pairs = REAL[request.param]
+    if not SHARED.is_dir():
+        pytest.skip("the real catalogues (../shared/data, beside the repository) are not there")
+    from test_shared_data import pairs_of  # it needs the shared data too
+
+    folder = tmp_path_factory.mktemp(request.param)
+    with open(SHARED / "catalogues" / f"{catalogue}.csv", encoding="utf-8-sig", newline="") as file:
+        rows = [{"id": row["id"], "title": row["title"]} for row in csv.DictReader(file)]
+    vocabulary = pairs_of(pairs) if pairs else []
+    report = built(
+        rows, folder=folder, vocabulary=vocabulary, to=folder / "real.db", language=language, duplicates="first"
+    )
+    asked = [one.query for name in judged for one in read_judged(str(SHARED / "evals" / f"{name}.jsonl"))]
+    asked += [pair["asked"] for pair in vocabulary]
+    titles = some((row["title"] for row in rows), 350)
+    pieces = [" ".join(title.split()[::2]) for title in titles] + [title[:9] for title in titles]
+    kept = some(asked, 350)
+    return report.path, [*kept, *some([*titles, *pieces], 700 - len(kept))]
+
+
+def test_it_gives_the_same_over_real_catalogues(real: tuple[str, list[str]]) -> None:
+    path, questions = real
+    assert len(questions) == 700
+    with closing(sqlite3.connect(path)) as connection, Catalog.open(path) as catalog:
+        run, strict = runs_on(connection), D1Strict(path)
+        for question in questions:
+            check(catalog, run, question)
+        for question in questions[::5]:
+            assert [tuple(row.values()) for row in strict.execute(SQL, (question,))] == run(question)
+        strict.close()
+
+
+def test_the_d1_strict_connection_refuses_what_d1_refuses(hostile_path: str) -> None:
+    with closing(D1Strict(hostile_path)) as strict:
+        for sql in (
+            "SELECT sqlite_version()",
+            "BEGIN",
+            "ATTACH ':memory:' AS other",
+            "DELETE FROM documents",
+            " UNION ALL ".join(["SELECT 1"] * 6),
+            f"SELECT title FROM documents WHERE title GLOB '{'a' * 51}'",
+            f"SELECT max({','.join(['1'] * 33)})",
+            f"SELECT {'1 + ' * 100} 1",
+        ):
+            with pytest.raises(sqlite3.OperationalError):
+                strict.execute(sql)
+        assert strict.execute("SELECT typeof(?1) AS a, 2 AS b, 3 AS b", (1,)) == [{"a": "real", "b": 3}]
+
+
+class D1:
+    """A local D1 of workerd."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            ["node", str(installed() / "d1.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def send(self, **message: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        assert answer["ok"], answer["error"]
+        return answer
+
+    def load(self, path: str) -> None:
+        """Load a catalogue's database, as an import does."""
+        for sql in statements_of(path):
+            self.send(batch=[sql])
+
+    def close(self) -> None:
+        self._process.communicate(timeout=60)
+
+
+@pytest.fixture
+def d1() -> Iterator[D1]:
+    with closing(D1()) as started:
+        yield started
+
+
+def same_in_d1(d1: D1, path: str, questions: Iterable[str]) -> list[int]:
+    """Compare D1 with SQLite here, row by row; return the rows that each question read."""
+    d1.load(path)
+    read = []
+    with closing(sqlite3.connect(path)) as connection:
+        run = runs_on(connection)
+        for question in questions:
+            answer = d1.send(sql=SQL, params=[storable(question)])
+            assert [tuple(row.values()) for row in answer["results"]] == run(question), question
+            read.append(answer["meta"]["rows_read"])
+    return read
+
+
+def test_d1_gives_the_same_for_hostile_questions(d1: D1, hostile_path: str) -> None:
+    same_in_d1(d1, hostile_path, HOSTILE)
+
+
+def test_d1_gives_the_same_over_real_catalogues_and_reads_few_rows(d1: D1, real: tuple[str, list[str]]) -> None:
+    path, questions = real
+    read = same_in_d1(d1, path, questions)
+    assert statistics.median(read) <= ROWS_READ
