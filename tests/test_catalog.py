@@ -347,7 +347,7 @@ def test_every_result_says_which_pattern_of_which_term_matched_which_field(catal
     ("question", "id", "where", "says"),
     [
         ("labor", "LFS-2", {}, ["“LFS-2” is in the answer, at position 1"]),
-        ("labor force", "LFS-2", {}, ["“LFS-2” is not among the results", "“force” is missing"]),
+        ("labor force", "LFS-2", {}, ["id LFS-2 is not among the results", "“force” is missing"]),
         ("labor", "LFS-2", {"topic": "Prices"}, ["left out by the filter", "topic", "Prices"]),
         ("***", "LFS-2", {}, ["not among the results", "no letters or digits"]),
         ("", "LFS-2", {}, ["not among the results", "empty"]),

@@ -249,7 +249,7 @@ def test_values_are_put_in_as_they_are() -> None:
     english = load_language("en")
     assert "missing" in english.say("explain_missing", term="x", patterns="x")
     assert english.say("no_match", question="{term} \\1 {question}") == (
-        "Nothing was found for “{term} \\1 {question}”, and nothing near it."
+        "Nothing was found for “{term} \\1 {question}”."
     )
 
 
