@@ -215,7 +215,7 @@ def fetch(database: str, id_: str, json_: bool) -> None:
 
 @main.command()
 @database
-@click.argument("question")
+@click.argument("question", required=False)
 @click.option(
     "--dialect",
     type=click.Choice(["glob", "fts"]),
@@ -223,23 +223,36 @@ def fetch(database: str, id_: str, json_: bool) -> None:
     show_default=True,
     help="By patterns on the columns, or by the index.",
 )
+@click.option("--ask", is_flag=True, help="The whole search as one statement; its parameter ?1 is the question.")
+@click.option("--named", is_flag=True, help="With --ask: the parameter is :question, for Datasette.")
 @as_json
-def sql(database: str, question: str, dialect: str, json_: bool) -> None:
+def sql(database: str, question: str | None, dialect: str, ask: bool, named: bool, json_: bool) -> None:
     """Print the SQL of a question; it is not run.
 
     The statement, with its parameters, gives the whole strict answer, in the order of search. What is printed
-    can be given to the sqlite3 shell as it is.
+    can be given to the sqlite3 shell as it is. With --ask and no question: the statement that takes any question,
+    and gives the first ten documents.
 
     \b
-    Example:
+    Examples:
         catalog-search sql oecd.db "labor force" --dialect fts | sqlite3 oecd.db
+        catalog-search sql oecd.db --ask
     """
+    if (question is None) != ask or (named and not ask):
+        raise click.UsageError("give a QUESTION, or --ask without one; --named goes with --ask")
     with opened(database) as catalog:
+        if question is None:
+            statement = catalog.ask_statement(named=named)
+            if json_:
+                print_json({"sql": statement})
+            else:
+                click.echo(f"{statement};")
+            return
         query = catalog.statement(question, dialect)
     if json_:
         print_json({"query": question, "dialect": dialect, "sql": query.sql, "parameters": list(query.parameters)})
-        return
-    click.echo(for_the_shell(query))
+    else:
+        click.echo(for_the_shell(query))
 
 
 # info, check ------------------------------------------------------------------------------------------------

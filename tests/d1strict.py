@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import Any
 
 LIMITS = {
-    sqlite3.SQLITE_LIMIT_LENGTH: 2_000_000,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
-    sqlite3.SQLITE_LIMIT_COLUMN: 100,
-    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
-    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 5,
-    sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
-    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 32,
-    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 50,
-    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 100,
-    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 10,
+    "LENGTH": 2_000_000,
+    "SQL_LENGTH": 100_000,
+    "COLUMN": 100,
+    "EXPR_DEPTH": 100,
+    "COMPOUND_SELECT": 5,
+    "VDBE_OP": 25_000,
+    "FUNCTION_ARG": 32,
+    "ATTACHED": 0,
+    "LIKE_PATTERN_LENGTH": 50,
+    "VARIABLE_NUMBER": 100,
+    "TRIGGER_DEPTH": 10,
 }
+SUPPORTED = hasattr(sqlite3.Connection, "setlimit")
+"""Whether limits can be set: pysqlite3 cannot."""
 FUNCTIONS = frozenset(
     """
     abs changes char coalesce concat concat_ws format glob hex ifnull iif instr last_insert_rowid length like likelihood
@@ -54,7 +56,7 @@ class D1Strict:
         # FTS5 prepares statements of its own on the first use of its table, which D1 does not hold to the rules.
         self._connection.execute("SELECT 1 FROM documents_fts WHERE documents_fts MATCH 'a'").fetchall()
         for limit, value in LIMITS.items():
-            self._connection.setlimit(limit, value)
+            self._connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
         self._connection.set_authorizer(self._authorize)
         self.denied: list[str] = []
 

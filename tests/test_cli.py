@@ -584,3 +584,20 @@ def test_asking_loads_nothing_that_only_building_or_serving_needs(words: list[st
     said = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
     loaded = set(said.stderr.split())
     assert not loaded & {"mcp", "sqlite_utils", "yaml", "unidecode", "pydantic", "anyio", "asyncio"}
+
+
+def test_the_search_as_one_statement_is_printed_and_runs_in_the_shell(tmp_path: Path) -> None:
+    target = tmp_path / "a.db"
+    build(
+        {"name": "jobs", "language": "en", "documents": {"id": "{id}", "title": "{title}"}},
+        target,
+        records=[{"id": "1", "title": "Labour force"}, {"id": "2", "title": "Wages"}],
+    )
+    numbered, named = run("sql", str(target), "--ask").stdout, run("sql", str(target), "--ask", "--named").stdout
+    assert numbered.replace("?1", ":question") == named != numbered
+    script = ".parameter set ?1 \"'wage'\"\n" + numbered
+    shown = subprocess.run(["sqlite3", str(target)], input=script, capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("2|Wages|")
+    assert json.loads(run("sql", str(target), "--ask", "--json").stdout)["sql"] == numbered.rstrip(";\n")
+    for wrong in (["sql", str(target)], ["sql", str(target), "wage", "--ask"], ["sql", str(target), "wage", "--named"]):
+        assert run(*wrong).exit_code == 2
