@@ -115,6 +115,9 @@ def build(
         else Vocabulary([], language, settings.title)
     )
     source = open_source(settings, records)
+    if vocabulary.language.tag != language.tag:
+        source.notes.append(f"The vocabulary says it is {vocabulary.language.tag}; it is read as {language.tag}.")
+        vocabulary = Vocabulary(vocabulary.pairs, language, vocabulary.source_name, vocabulary.path)
     target = os.fspath(path) if path is not None else f"{settings.name}.db"
     _refuse_to_write(target, settings)
     one = _Build(settings, language, vocabulary, source, progress)

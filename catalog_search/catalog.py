@@ -45,6 +45,8 @@ FARTHEST = 1_000_000
 LONGEST_ID = 100
 """Characters of an unknown id that are compared and shown."""
 SUGGESTIONS = 5
+NAMED, LONGEST_SHOWN = 8, 60
+"""So many terms are named in a note, and so many characters of each."""
 SUGGESTED_LEAST = 0.35
 """The least likeness of a word that is suggested: below, it shares but an ending."""
 
@@ -207,9 +209,9 @@ class Catalog:
             self._fill_relaxed(answer, relaxed, allowed, asked, offset, limit, explain)
         if not answer.relaxed:
             answer.reason = "no_match"
-            answer.notes.append(self.say("no_match", question=asked.raw.strip()))
+            answer.notes.append(self.say("no_match", question=shortened(asked.raw.strip())))
         if unknown:
-            words = listing([f"“{one.asked}”" for one in unknown], self.say("list_and"))
+            words = self._named(unknown)
             answer.notes.append(self.say("unknown_words", words=words))
         if answer.suggestions:
             answer.notes.append(self.say("suggestions", words=", ".join(answer.suggestions)))
@@ -272,7 +274,7 @@ class Catalog:
         first = lack(asked, units, found[0]).missing
         answer.dropped = [one.term for one in first]
         if first:
-            words = listing([f"“{one.asked}”" for one in first], self.say("list_and"))
+            words = self._named(first)
             answer.notes.append(self.say("relaxed", dropped=words))
         else:
             answer.notes.append(self.say("relaxed_all"))
@@ -287,9 +289,15 @@ class Catalog:
             answer.results.append(result)
             for word, others in result_stand_ins.items():
                 stand_ins.setdefault(word, {}).update(dict.fromkeys(others))
+        typed = {one.term: one.asked for one in asked.expansions}
         for word, words_near in stand_ins.items():
             shown = ", ".join(list(words_near)[:SUGGESTIONS])
-            answer.notes.append(self.say("stand_in", asked=word, words=shown))
+            answer.notes.append(self.say("stand_in", asked=shortened(typed.get(word, word)), words=shown))
+
+    def _named(self, expansions: Sequence[Expansion]) -> str:
+        """Return terms as a sentence names them: as they were typed, the first of many."""
+        names = [f"“{shortened(one.asked)}”" for one in expansions[:NAMED]]
+        return listing([*names, "…"] if len(expansions) > NAMED else names, self.say("list_and"))
 
     def _text_of(self, rowid: int) -> tuple[str, list[str], str]:
         """Return text, keywords and the normal form of the text of a document."""
@@ -506,6 +514,11 @@ _ASCII = Folding({})
 def _stand_in(letter: str) -> str:
     """Return a word that stands for a letter the folding table does not have."""
     return f"u{ord(letter):x}"
+
+
+def shortened(text: str) -> str:
+    """Return text as a note shows it."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
 def _json_path(name: str) -> str:

@@ -186,7 +186,8 @@ class SearchResult:
     def as_json(self) -> dict[str, Any]:
         """Return it as `search --json` prints it; the keys and their order are stable."""
         return {
-            "query": self.query,
+            # halves of a code point are no text to other readers of JSON
+            "query": self.query.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
             "results": [result.as_json(relaxed=self.relaxed) for result in self.results],
             "total": self.total,
             "total_relation": self.total_relation,

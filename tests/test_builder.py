@@ -483,3 +483,16 @@ def test_ten_thousand_bad_rows_are_not_kept_in_memory(tmp_path: Path) -> None:
 
     bad(100)
     assert bad(10_000) - bad(100) < 200_000
+
+
+def test_a_vocabulary_of_another_language_is_read_in_the_catalogues_and_that_is_said(tmp_path: Path) -> None:
+    words = tmp_path / "words.yaml"
+    words.write_text("language: fr\npairs: [{asked: job, source: employment}]\n", "utf-8")
+    settings = {
+        "name": "jobs", "language": "en", "vocabulary": str(words),
+        "documents": {"id": "{id}", "title": "{title}"},
+    }  # fmt: skip
+    report = build(settings, ":memory:", records=[{"id": "1", "title": "Employment"}])
+    assert "it is read as en" in " ".join(report.notes)
+    with report.catalog as catalog:
+        assert [result.id for result in catalog.search("jobs", relax=False).results] == ["1"]

@@ -584,3 +584,16 @@ def test_a_document_of_the_relaxed_answer_is_said_to_be_there() -> None:
 def test_an_argument_of_another_kind_is_a_query_error(arguments: dict[str, Any]) -> None:
     with catalogue([{"id": "1", "title": "Wages"}]) as catalog, pytest.raises(QueryError):
         catalog.search(**{"question": "wages", **arguments})
+
+
+def test_notes_name_terms_as_typed_and_are_never_as_long_as_the_question() -> None:
+    with catalogue([{"id": "1", "title": "Wages"}]) as catalog:
+        question = "wages " + " ".join(f"Zébra{number}" for number in range(30)) + " " + "x" * 300
+        notes = catalog.search(question).notes
+        assert "“Zébra1”" in " ".join(notes) and all(len(note) < 700 for note in notes)
+
+
+def test_half_a_code_point_is_a_sign_in_json() -> None:
+    with catalogue([{"id": "1", "title": "Wages"}]) as catalog:
+        found = json.loads(json.dumps(catalog.search("wages \ud800").as_json()))
+        assert found["query"] == "wages \ufffd" and [one["id"] for one in found["results"]] == ["1"]

@@ -77,21 +77,16 @@ def main() -> None:
     arguments = parser().parse_args()
     require_peers()
     began = time.perf_counter()
+    measured: list[dict[str, Any]] = []
+    markdown = ""
     with tempfile.TemporaryDirectory(prefix="relevance-") as folder:
-        if arguments.quick:
-            measured = [measure(*one) for one in own_sets(Path(folder))]
-        else:
-            data = arguments.data
-            if not (data / "evals").is_dir():
-                sys.exit(f"{data / 'evals'} is no folder; name the one that holds evals and catalogues with --data, "
-                         "or use --quick")  # fmt: skip
-            chosen = [one for one in SETS if not arguments.only or any(name in one.name for name in arguments.only)]
-            if not chosen:
-                sys.exit(f"no set is called {' or '.join(arguments.only)}; there are {', '.join(x.name for x in SETS)}")
-            measured = [measure(one, built(one, data, Path(folder)), judged_of(one, data)) for one in chosen]
-    about = machine()
-    seconds = round(time.perf_counter() - began)
-    write(arguments.out, "relevance", report(measured, about, seconds), {"machine": about, "sets": measured})
+        sets = own_sets(Path(folder)) if arguments.quick else shared_sets(arguments, Path(folder))
+        for one, path, judged in sets:
+            measured.append(measure(one, path, judged, with_peers=not arguments.ours))
+            about = machine()
+            markdown = report(measured, about, round(time.perf_counter() - began))
+            write(arguments.out, "relevance", markdown, {"machine": about, "sets": measured})
+    print(markdown)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -100,6 +95,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--data", type=Path, default=DATA, help="the folder with evals/ and catalogues/\n(%(default)s)")
     found.add_argument("--only", nargs="+", metavar="SET", default=[], help="only sets with this in their name")
     found.add_argument("--quick", action="store_true", help="only the small judged sets of data/, in seconds")
+    found.add_argument("--ours", action="store_true", help="without the peers, in a minute")
     found.add_argument("--out", type=Path, metavar="DIR", help="write relevance.md and relevance.json there")
     return found
 
@@ -115,6 +111,19 @@ def own_sets(folder: Path) -> Iterable[tuple[JudgedSet, Path, list[Judged]]]:
         build(settings, folder / f"{name}.db")
         one = JudgedSet(name, name, name, settings.language, "", ())
         yield one, folder / f"{name}.db", list(read_judged(str(path)))
+
+
+def shared_sets(arguments: argparse.Namespace, folder: Path) -> Iterable[tuple[JudgedSet, Path, list[Judged]]]:
+    """Yield the chosen judged sets of --data, their catalogues built."""
+    data = arguments.data
+    if not (data / "evals").is_dir():
+        sys.exit(f"{data / 'evals'} is no folder; name the one that holds evals and catalogues with --data, "
+                 "or use --quick")  # fmt: skip
+    chosen = [one for one in SETS if not arguments.only or any(name in one.name for name in arguments.only)]
+    if not chosen:
+        sys.exit(f"no set is called {' or '.join(arguments.only)}; there are {', '.join(one.name for one in SETS)}")
+    for one in chosen:
+        yield one, built(one, data, folder), judged_of(one, data)
 
 
 def built(one: JudgedSet, data: Path, folder: Path) -> Path:
@@ -153,8 +162,8 @@ def judged_of(one: JudgedSet, data: Path) -> list[Judged]:
 # Measures ---------------------------------------------------------------------------------------------------
 
 
-def measure(one: JudgedSet, path: Path, judged: list[Judged]) -> dict[str, Any]:
-    """Return the figures of a set: ours, every peer's best setting, and the relaxed rule alone."""
+def measure(one: JudgedSet, path: Path, judged: list[Judged], *, with_peers: bool) -> dict[str, Any]:
+    """Return the figures of a set: ours, the relaxed rule alone, and every peer's best setting."""
     # Imported here, so that a missing peer is reported before.
     from relevance_peers import Document, all_settings
 
@@ -170,13 +179,14 @@ def measure(one: JudgedSet, path: Path, judged: list[Judged]) -> dict[str, Any]:
         rule = rule_alone(catalog, judged)
     peers: dict[str, dict[str, Any]] = {}
     questions = [asked.query for asked in judged]
-    for peer, setting, search in all_settings(documents, questions, one.language, abstracts=not one.catalogue):
+    settings = all_settings(documents, questions, one.language, abstracts=not one.catalogue) if with_peers else ()
+    for peer, setting, search in settings:
         found = figures([Outcome(asked, search(asked.query, 10), [], False) for asked in judged])
         tried = {**peers.get(peer, {}).get("tried", {}), setting: found[key]}
         if peer not in peers or (found[key], found["hit@10"]) > (peers[peer][key], peers[peer]["hit@10"]):
             peers[peer] = {"setting": setting, **found}
         peers[peer]["tried"] = tried
-    told = [f"{peer} {pair(found, key)}" for peer, found in peers.items()]
+    told = [f"{peer} {pair(found, key)}" for peer, found in [("ours", figures(outcomes)), *peers.items()]]
     progress(f"  {'; '.join(told)}; {time.perf_counter() - began:.0f} s")
     half = [outcome for outcome in outcomes if is_odd(outcome.judged.query)]
     return {
@@ -236,6 +246,8 @@ def is_met(one: dict[str, Any]) -> str:
 
 def leads(one: dict[str, Any]) -> str:
     """Say whether no peer has a better figure, or which one has."""
+    if not one["peers"]:
+        return "–"
     keys = ("ndcg@10",) if one["measure"] == "ndcg@10" else ("hit@10", "mrr@10")
     behind = []
     for key in keys:
@@ -250,10 +262,11 @@ def report(measured: Sequence[dict[str, Any]], about: dict[str, Any], seconds: i
     rows, strict = [], []
     for one in measured:
         key, ours = one["measure"], one["ours"]
-        best, found = max(one["peers"].items(), key=lambda item: (item[1][key], item[1]["hit@10"]))
+        ordered = sorted(one["peers"].items(), key=lambda item: (item[1][key], item[1]["hit@10"]))
+        best = f"{ordered[-1][0]} {pair(ordered[-1][1], key)}" if ordered else "–"
         target = " / ".join(f"{value:.2f}" for value in one["target"]) or "–"
         rows.append([
-            one["name"], f"{best} {pair(found, key)}", pair(ours, key), target, is_met(one), leads(one),
+            one["name"], best, pair(ours, key), target, is_met(one), leads(one),
             f"{ours['relaxed']:.0%}", pair(one["reported_half"], key),
         ])  # fmt: skip
         rule = one["rule_alone"]

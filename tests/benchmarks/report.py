@@ -79,10 +79,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def write(folder: Path | None, name: str, markdown: str, values: dict[str, Any]) -> None:
-    """Print the Markdown; write it and the values as JSON, if there is a folder for them."""
-    print(markdown)
+    """Write Markdown, and the values as JSON, if there is a folder for them."""
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.md").write_text(markdown + "\n", "utf-8")
         (folder / f"{name}.json").write_text(json.dumps(values, ensure_ascii=False, indent=1) + "\n", "utf-8")
-        progress(f"written: {folder / name}.md and .json")

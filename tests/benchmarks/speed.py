@@ -108,7 +108,9 @@ def main() -> None:
             about[name] = values
     about["end"] = machine()
     about["targets"] = [row._asdict() for row in rows]
-    write(arguments.out, "speed", report(about, rows, texts), about)
+    markdown = report(about, rows, texts)
+    print(markdown)
+    write(arguments.out, "speed", markdown, about)
 
 
 def parser() -> argparse.ArgumentParser:
