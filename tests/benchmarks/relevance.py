@@ -270,7 +270,7 @@ def report(measured: Sequence[dict[str, Any]], about: dict[str, Any], seconds: i
             f"{ours['relaxed']:.0%}", pair(one["reported_half"], key),
         ])  # fmt: skip
         rule = one["rule_alone"]
-        cost = rule["hit@10"] - ours["hit@10"]
+        cost = round(rule["hit@10"] - ours["hit@10"], 4)
         strict.append([
             one["name"], f"{1 - ours['relaxed'] - ours['empty']:.0%}", all_three(ours), all_three(rule), f"{cost:+.3f}",
             "yes" if cost <= 0.01 else "no",
