@@ -58,8 +58,8 @@ CREATE TABLE trigram_counts (trigram TEXT PRIMARY KEY, words INTEGER NOT NULL) W
 -- A prefix that is not here occurs in 1,000 documents at most.
 CREATE TABLE prefixes (prefix TEXT PRIMARY KEY, documents INTEGER NOT NULL) WITHOUT ROWID;
 
--- The first three characters of the words of ids: where a question's word can begin none of them, the words of the
--- table `words` that it begins are all there are.
+-- The letters, six at most, that the words of ids begin with: where a question's word can begin none of them, the words
+-- of the table `words` that it begins are all there are.
 CREATE TABLE id_starts (start TEXT PRIMARY KEY) WITHOUT ROWID;
 
 -- One row for each asked word and each of the source's words it leads to.
