@@ -231,13 +231,17 @@ class Catalog:
             return _ASCII, []
         singles = {character for character in text if not character.isascii()}
         pairs = {first + second for first, second in pairwise(text) if second in singles}
-        keys = json.dumps([key for key in sorted(singles | pairs) if not "\ud800" <= key[0] <= "\udfff"])
-        with self._database.errors():
-            rows = dict(self._database.connection().execute(self._statements["folding_by_key"], (keys,)))
+        keys = [key for key in sorted(singles | pairs) if not "\ud800" <= key[0] <= "\udfff"]
+        rows = self._folding_rows(keys)
         unknown = sorted(one for one in singles if one not in rows and is_letter(one))
         # A letter that no document has is a word that no document has: it may not be left out of the AND.
         rows |= {one: f" {_stand_in(one)} " for one in unknown}
         return Folding({**_ASCII_ROWS, **rows}), unknown
+
+    def _folding_rows(self, keys: Iterable[str]) -> dict[str, str]:
+        with self._database.errors():
+            statement = self._statements["folding_by_key"]
+            return dict(self._database.connection().execute(statement, (json.dumps(list(keys)),)))
 
     def _find(self, keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
         found: dict[str, list[Source]] = {}
