@@ -29,7 +29,7 @@ WRONG_OFFICIAL_NAMES = {"AF"}
 
 
 def main() -> None:
-    makers = {"oecd": oecd, "icd10cm": icd10cm, "countries-pt": countries_pt}
+    makers = {"oecd": oecd, "icd10cm": icd10cm, "countries-pt": countries_pt, "spellings": spellings}
     if len(sys.argv) != 3 or sys.argv[1] not in makers:
         sys.exit(f"usage: python data/make.py {'|'.join(makers)} UNPACKED_PACKAGE")
     makers[sys.argv[1]](Path(sys.argv[2]))
@@ -88,6 +88,59 @@ def countries_pt(package: Path) -> None:
     header = ("id", "title", "common_name", "official_name", "iso3", "numeric", "english")
     write(HERE / "countries-pt" / "countries.csv", header, rows)
     shutil.copyfile(one(package, "licenses/LICENSE.txt"), HERE / "countries-pt" / "LGPL-2.1.txt")
+
+
+def spellings(package: Path) -> None:
+    """The words of SCOWL that are British or American only, or a variant, in pairs, to size 70."""
+    from catalog_search.spelling import load_spellings
+
+    def words(*kinds: str) -> set[str]:
+        found: set[str] = set()
+        for kind in kinds:
+            for size in (10, 20, 35, 40, 50, 55, 60, 70):
+                path = one(package, f"dict/scowl/{kind}-words.{size}")
+                found |= {word for word in path.read_text("latin-1").split() if re.fullmatch("[a-z]{3,}", word)}
+        return found
+
+    rules = load_spellings("en")
+    common, american, british = words("english"), words("american"), words("british", "british_z")
+    variants = words("variant_1", "variant_2", "british_variant_1", "british_variant_2")
+    known = common | american | british
+    pairs: set[tuple[str, str]] = set()
+    for word in sorted((american | british | variants) - common):
+        # A word of one side alone has its counterpart on the other, or, if that is a word of both, among the common.
+        other_side = british - american if word in american else known
+        found = [other for other in rules.by_rules(word) if other in other_side] or [
+            other for other in rules.by_rules(word) if other in known
+        ]
+        pairs |= {tuple(sorted((word, other))) for other in found if other[-1] == word[-1] or len(found) == 1}
+    paired = {word for pair in pairs for word in pair}
+    # What no rule explains: the nearest by one letter, if it is the nearest both ways.
+    left, right = american - british - paired, british - american - paired
+    for word in sorted(left):
+        near = [other for other in right if one_letter_apart(word, other)]
+        if len(near) == 1 and sum(one_letter_apart(near[0], other) for other in left) == 1:
+            pairs.add(tuple(sorted((word, near[0]))))
+    # A plural is found by its singular.
+    listed = sorted(pair for pair in pairs if not ({tuple(sorted(word[:-1] for word in pair))} <= pairs and
+                                                   all(word.endswith("s") for word in pair)))  # fmt: skip
+    licence = one(package, "doc/scowl/copyright").read_text("utf-8")
+    path = HERE.parent / "vocab" / "spellings" / "en-scowl.yaml"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write("# English words that are written in two ways. Modified: paired, and only those two ways, of the word\n")
+        file.write("# lists of SCOWL, Debian package scowl 2020.12.07-2, by data/make.py. Its licence:\n#\n")
+        file.writelines(f"# {line}".rstrip() + "\n" for line in licence.splitlines())
+        file.write("\nlanguage: en\npairs:\n")
+        file.writelines(f"  - {first} {second}\n" for first, second in listed)
+
+
+def one_letter_apart(word: str, other: str) -> bool:
+    """Tell whether two words of four letters or more differ by one letter that is changed, added or left out."""
+    short, long = sorted((word, other), key=len)
+    if len(long) - len(short) > 1 or len(short) < 4 or short == long:
+        return False
+    same = next((place for place, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
+    return long[same + 1 :] == short[same + (len(short) == len(long)) :]
 
 
 def one(package: Path, path: str) -> Path:
