@@ -19,6 +19,7 @@ from catalog_search.text import full_folding
 from catalog_search.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Mapping, Sequence
 
     from catalog_search.database import Database
@@ -45,6 +46,10 @@ class Trial(Catalog):
         self._own = (self.info, self._longest)
         self._used: Vocabulary | None = None
         self._rare: set[str] = set()
+
+    def connection(self) -> sqlite3.Connection:
+        """Return this thread's connection to the database, which is open for reading only."""
+        return self._database.connection()
 
     @property
     def language(self) -> Language:

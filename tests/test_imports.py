@@ -29,7 +29,7 @@ expansion vocabulary
 query ranking relaxing
 excerpt result document
 catalog
-measure relevance
+measure purity relevance
 documents drafts tables changes checking scratch builder
 trial
 server.contract server.corpus server.tools server.stdio server
