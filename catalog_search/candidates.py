@@ -1,13 +1,7 @@
 """Candidate pairs for a vocabulary, measured on a catalogue; what fails its measurement is refused.
 
-    asked     documents that hold the asked word or phrase
-    source    documents that hold the source's
-    gain      documents that hold the source's and not the asked one
-    purity    of the documents that the source's pattern finds, the share that holds that word or an inflection of it:
-              `lit` finds literacy, `disc` discrimination
-
-Refused: a pair whose verdict in `catalog_search.measure` is not ok, whose source is found by the asked word anyway,
-that the vocabulary has, or of a purity below 25 %; below 80 % it is said with a warning.
+Refused: a pair whose verdict in `catalog_search.measure` is not ok, whose source the asked word finds anyway, that the
+vocabulary has, or whose source is of a purity (see `catalog_search.purity`) below a quarter. A lesser doubt is said.
 """
 
 from __future__ import annotations
@@ -15,23 +9,34 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from catalog_search.expansion import OWN, Pattern, key_of
-from catalog_search.measure import Counter, verdict_of
+from catalog_search.expansion import key_of
+from catalog_search.measure import measure
+from catalog_search.purity import DOUBTFUL, REFUSED, is_inflection, purity
 from catalog_search.spelling import load_spellings
 from catalog_search.text import fold, full_folding
+from catalog_search.vocabulary import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from catalog_search.language import Language
     from catalog_search.trial import Trial
 
-REFUSED_BELOW, WARNED_BELOW = 0.25, 0.80
 BROAD = 0.10
 """Of the documents: a source that brings more is said with a warning."""
+SMALL = 20
+"""In a catalogue of fewer documents nothing is broad."""
 EXAMPLES = 3
-OTHER_ENDING = 2
-"""In a language without inflections of its own here, so many letters may follow a word."""
+
+
+class Proposal(NamedTuple):
+    """A pair that some way proposes, not measured yet."""
+
+    asked: str
+    source: str
+    origin: str
+    """The way it was found: "spelling", "form", "compound", "stem", "edit", "alias", "thesaurus", "clicked", "next"."""
+    times: int = 0
+    """How often the asked word was asked, where that is known."""
 
 
 class Candidate(NamedTuple):
@@ -40,16 +45,15 @@ class Candidate(NamedTuple):
     asked: str
     source: str
     origin: str
-    """Which way it was found: "spelling", "stem", "edit", "form", "compound", "alias", "thesaurus", "log"."""
     asked_documents: int
     source_documents: int
     gain: int
+    """Documents that hold the source's word and not the asked one."""
     purity: float
     warnings: tuple[str, ...]
     examples: tuple[str, ...]
     """Titles that it adds, EXAMPLES at most."""
-    times: int = 0
-    """How often the asked word was asked, where that is known."""
+    times: int
 
     def as_json(self) -> dict[str, object]:
         """Return it as `vocab suggest --json` prints it."""
@@ -57,18 +61,18 @@ class Candidate(NamedTuple):
             "asked": self.asked,
             "source": [self.source],
             "from": self.origin,
+            "times": self.times,
             "asked_documents": self.asked_documents,
             "source_documents": self.source_documents,
             "gain": self.gain,
             "purity": round(self.purity, 3),
             "warnings": list(self.warnings),
             "examples": list(self.examples),
-            "times": self.times,
         }
 
 
 class Lexicon:
-    """The words of a catalogue, and measures on them.
+    """The words of a catalogue, and what pairs of them are worth.
 
     Args:
         catalog: an open catalogue.
@@ -76,16 +80,14 @@ class Lexicon:
 
     def __init__(self, catalog: Trial) -> None:
         self.catalog = catalog
-        self.language: Language = catalog.language
+        self.language = catalog.language
         self.spellings = load_spellings(self.language.tag)
         self._connection = catalog.connection()
-        self._counter = Counter(self._connection)
         self.words: dict[str, int] = dict(self._connection.execute("SELECT word, documents FROM words"))
         """Word → documents that hold it."""
         self.sorted = sorted(self.words)
         (self.documents,) = self._connection.execute("SELECT count(*) FROM documents").fetchone()
         self._known = set(self._connection.execute("SELECT key, pattern FROM vocabulary"))
-        self._purities: dict[str, float] = {}
 
     def starting(self, start: str) -> Iterator[str]:
         """Yield the words that begin so, sorted."""
@@ -106,82 +108,74 @@ class Lexicon:
         """Return what a vocabulary looks an asked word up by."""
         return key_of(text, self.language, full_folding())
 
-    def stem(self, word: str) -> str:
-        """Return a word's singular if the word begins so, as a pattern must, else the word."""
-        singular = self.language.singular(word)
-        return singular if word.startswith(singular) else word
+    def pattern(self, text: str) -> str:
+        """Return a word or phrase with its last word in the singular, if the word begins so, as a pattern must."""
+        before, blank, last = text.rpartition(" ")
+        singular = self.language.singular(last)
+        return before + blank + (singular if last.startswith(singular) else last)
 
     def titles(self) -> Iterator[tuple[str, str]]:
         """Yield id and title, in normal form, of every document."""
         yield from self._connection.execute("SELECT id, title_lc FROM documents ORDER BY rowid")
 
-    def purity(self, pattern: str) -> float:
-        """Return the share of the documents found by a pattern that hold it as words, the last one inflected or not."""
-        if pattern not in self._purities:
-            before, blank, last = pattern.rpartition(" ")
-            found = self._counter.holding([pattern])
-            forms = [f'"{before}{blank}{word}"' for word in self.starting(last) if self._is_form(word, last)]
-            held = self._counter.matching(" OR ".join(forms)) if forms else 0
-            self._purities[pattern] = held / found if found else 0.0
-        return self._purities[pattern]
+    def measured(self, proposals: Iterable[Proposal]) -> list[Candidate]:
+        """Measure proposals; return what is not refused, the largest gain first, inflections of one pair as one."""
+        kept, impure = self._measured(proposals)
+        # Where a word also starts others, its inflections may not: liter is in literacy, liters is not.
+        inflected = [
+            one._replace(source=word)
+            for one in impure
+            for word in self.starting(one.source)
+            if word != one.source and is_inflection(word, one.source, self.language)
+        ]
+        kept += self._measured(inflected)[0]
+        best: dict[tuple[str, str], Candidate] = {}
+        for one in kept:
+            same = (self.key(one.asked), self.key(one.source))
+            if same not in best or (-one.gain, one.asked) < (-best[same].gain, best[same].asked):
+                best[same] = one
+        order = sorted(best.values(), key=lambda one: (-one.gain, one.asked, one.source))
+        return [one._replace(examples=self._examples(one)) for one in order]
 
-    def _is_form(self, word: str, start: str) -> bool:
-        if word == start or self.language.singular(word) in (start, self.language.singular(start)):
-            return True
-        rest = word[len(start) :]
-        endings = self.spellings.inflections
-        return rest in endings if endings else len(rest) <= OTHER_ENDING
-
-    def measured(self, asked: str, source: str, origin: str, times: int = 0) -> Candidate | None:
-        """Measure a pair; None if it is refused."""
-        asked, source = self.fold(asked), self.fold(source)
-        key = self.key(asked)
-        if not key or not source or (key, source) in self._known or self._is_found_anyway(asked, source):
-            return None
-        asked_documents = self._counter.holding([asked])
-        source_documents = self._counter.holding([source])
-        gain = self._counter.gained([source], asked)
-        if verdict_of(asked_documents, source_documents, gain) != "ok":
-            return None
-        purity = self.purity(source)
-        if purity < REFUSED_BELOW:
-            return None
-        warnings = []
-        if purity < WARNED_BELOW:
-            others = sorted(self._impure(source), key=lambda word: (-self.words[word], word))
-            warnings.append(f"“{source}” also finds {', '.join(others[:3])}")
-        if source_documents > BROAD * self.documents and self.documents > 20:
-            warnings.append(f"it brings {source_documents / self.documents:.0%} of all documents")
-        return Candidate(
-            asked, source, origin, asked_documents, source_documents, gain, purity, tuple(warnings),
-            tuple(self._examples(asked, source)), times,
-        )  # fmt: skip
+    def _measured(self, proposals: Iterable[Proposal]) -> tuple[list[Candidate], list[Proposal]]:
+        """Return what is not refused, and what is for the purity of its source alone."""
+        unique: dict[tuple[str, str], Proposal] = {}
+        for one in proposals:
+            asked, source = self.fold(one.asked), self.fold(one.source)
+            key = self.key(asked)
+            if key and source and (key, source) not in self._known and not self._is_found_anyway(asked, source):
+                unique.setdefault((asked, source), one._replace(asked=asked, source=source))
+        vocabulary = self.catalog.vocabulary([Pair(one.asked, (one.source,), False, 0) for one in unique.values()])
+        kept, impure = [], []
+        for one, found in zip(unique.values(), measure(self._connection, vocabulary), strict=True):
+            if found.verdict not in ("ok", "ambiguous"):
+                continue
+            pure = purity(self._connection, self.language, one.source)
+            if pure.share < REFUSED:
+                impure.append(one)
+                continue
+            counts = (found.asked_documents, found.source_documents, found.gain)
+            made = Candidate(*one[:3], *counts, pure.share, (), (), one.times)
+            kept.append(made._replace(warnings=self._warnings(made, pure.others)))
+        return kept, impure
 
     def _is_found_anyway(self, asked: str, source: str) -> bool:
+        """Tell whether a source begins with the asked word, or with its singular, which is searched with it."""
         before, blank, last = asked.rpartition(" ")
-        own = (asked, before + blank + self.language.singular(last))
-        return any(Pattern(one, OWN).starts(source) and source.startswith(one) for one in own)
+        return source.startswith((asked, before + blank + self.language.singular(last)))
 
-    def _impure(self, pattern: str) -> list[str]:
-        last = pattern.rpartition(" ")[2]
-        return [word for word in self.starting(last) if not self._is_form(word, last)]
+    def _warnings(self, one: Candidate, others: tuple[str, ...]) -> tuple[str, ...]:
+        said = []
+        if one.purity < DOUBTFUL:
+            said.append(f"“{one.source}” also starts {', '.join(others[:EXAMPLES])}")
+        if self.documents >= SMALL and one.source_documents > BROAD * self.documents:
+            said.append(f"“{one.source}” is in {one.source_documents / self.documents:.0%} of the documents")
+        return tuple(said)
 
-    def _examples(self, asked: str, source: str) -> Iterable[str]:
-        match = self._counter.gaining([source], asked)
-        sql = (
+    def _examples(self, one: Candidate) -> tuple[str, ...]:
+        rows = self._connection.execute(
             "SELECT title FROM documents WHERE rowid IN (SELECT rowid FROM documents_fts WHERE documents_fts MATCH ? "
-            "ORDER BY rowid LIMIT ?) ORDER BY rowid"
+            "ORDER BY rowid LIMIT ?) ORDER BY rowid",
+            (f'"{one.source}"* NOT "{one.asked}"*', EXAMPLES),
         )
-        return (title for (title,) in self._connection.execute(sql, (match, EXAMPLES)))
-
-
-def ordered(candidates: Iterable[Candidate | None], lexicon: Lexicon) -> list[Candidate]:
-    """Return candidates by gain, the largest first, inflections of one pair as one."""
-    best: dict[tuple[str, str], Candidate] = {}
-    for one in candidates:
-        if one is None:
-            continue
-        same = (lexicon.key(one.asked), lexicon.key(one.source))
-        if same not in best or (-one.gain, one.asked) < (-best[same].gain, best[same].asked):
-            best[same] = one
-    return sorted(best.values(), key=lambda one: (-one.gain, one.asked, one.source))
+        return tuple(title for (title,) in rows)

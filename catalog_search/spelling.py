@@ -1,7 +1,8 @@
 """Words that are written in two ways: rules and a list of a language, vocab/spellings/<tag>.yaml.
 
     labour    labor       a rule: -our and -or are one ending
-    grey      gray        the list
+    grey      gray        the list, <tag>-scowl.yaml
+    petrol    gasoline    words of other countries, <tag>-words.yaml
     women     woman       a form: a plural that does not begin with its singular
 
 Rules are tried in both directions. Their results are guesses, which a catalogue confirms or not.
@@ -17,7 +18,7 @@ from catalog_search import yamlfile
 from catalog_search.errors import VocabularyError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 class Ending(NamedTuple):
@@ -38,8 +39,6 @@ class Spellings:
     >>> english = load_spellings("en")
     >>> "labor" in english.variants("labour"), "organization" in english.variants("organisation")
     (True, True)
-    >>> english.asked_for("organised"), english.asked_for("doctor")
-    (['organized'], [])
     """
 
     def __init__(
@@ -48,19 +47,21 @@ class Spellings:
         tails: tuple[str, ...] = (),
         never: tuple[str, ...] = (),
         listed: dict[str, list[str]] | None = None,
-        inflections: frozenset[str] = frozenset(),
+        words: dict[str, list[str]] | None = None,
         forms: dict[str, list[str]] | None = None,
         prefixes: frozenset[str] = frozenset(),
     ) -> None:
         self.rules, self._tails, self._never = rules, tails, never
-        self._listed = listed or {}
-        self.inflections = inflections
+        self.listed = listed or {}
+        """Word → its other spellings."""
+        self.words = words or {}
+        """Word or phrase → what another country says for it."""
         self.forms = forms or {}
         self.prefixes = prefixes
 
     def variants(self, word: str) -> list[str]:
         """Return other spellings of an asked word, the list's first, then those of rules."""
-        return list(dict.fromkeys([*self._listed.get(word, ()), *self.by_rules(word)]))
+        return list(dict.fromkeys([*self.listed.get(word, ()), *self.by_rules(word)]))
 
     def by_rules(self, word: str) -> list[str]:
         """Return what one rule makes of a word, and then what two make."""
@@ -68,26 +69,36 @@ class Spellings:
         twice = [other for one in once for other in self._by_rules(one, self.rules)]
         return [other for other in dict.fromkeys([*once, *twice]) if other != word]
 
-    def asked_for(self, word: str) -> list[str]:
-        """Return the spellings by which a word of a catalogue may be asked for: only sure ones."""
-        made = self._by_rules(word, [rule for rule in self.rules if rule.made])
-        sure = [] if word.startswith(self._never) else made
-        return [other for other in dict.fromkeys([*self._listed.get(word, ()), *sure]) if other != word]
+    def asked_for(self, word: str) -> list[tuple[str, str]]:
+        """Return how a word of a catalogue may be asked for by its sure rules: (asked, source), without endings too.
 
-    def _by_rules(self, word: str, rules: tuple[Ending, ...] | list[Ending]) -> list[str]:
+        >>> load_spellings("en").asked_for("organised"), load_spellings("en").asked_for("exercises")
+        ([('organized', 'organised'), ('organize', 'organise')], [])
+        """
+        if word.startswith(self._never):
+            return []
         found = []
-        for rule in rules:
-            for old, new in ((rule.one, rule.other), (rule.other, rule.one)):
-                if rule.within:
-                    place = word.find(old, 1)
-                    if 0 < place < len(word) - len(old):  # at the end -ae is a plural
-                        found.append(word[:place] + new + word[place + len(old) :])
-                    continue
-                for tail in self._tails:
-                    ending = old + tail
-                    if word.endswith(ending) and len(word) - len(ending) >= rule.least:
-                        found.append(word[: len(word) - len(ending)] + new + tail)
-        return found
+        for rule in self.rules:
+            if rule.made:
+                for stem, old, new, tail in self._applied(rule, word):
+                    found += [(stem + new + tail, word), (stem + new, stem + old)]
+        return list(dict.fromkeys(found))
+
+    def _by_rules(self, word: str, rules: Iterable[Ending]) -> list[str]:
+        return [stem + new + tail for rule in rules for stem, _, new, tail in self._applied(rule, word)]
+
+    def _applied(self, rule: Ending, word: str) -> Iterator[tuple[str, str, str, str]]:
+        """Yield what stands before, the old letters, the new ones, and what stands after."""
+        for old, new in ((rule.one, rule.other), (rule.other, rule.one)):
+            if rule.within:
+                place = word.find(old, 1)
+                if 0 < place < len(word) - len(old):  # at the end -ae is a plural
+                    yield word[:place], old, new, word[place + len(old) :]
+                continue
+            for tail in self._tails:
+                stem = word[: len(word) - len(old) - len(tail)]
+                if word == stem + old + tail and len(stem) >= rule.least:
+                    yield stem, old, new, tail
 
 
 @cache
@@ -116,13 +127,13 @@ def load_spellings(tag: str) -> Spellings:
         for rule in top["rules"]
     )
     lists = sorted(one.name for one in folder.iterdir() if one.name.startswith(f"{tag}-"))
-    listed = [line.split() for one in lists for line in _read(one)["pairs"]]
+    words = f"{tag}-words.yaml"
     return Spellings(
         rules,
         tuple(top["tails"]),
         tuple(top["never"]),
-        _both_ways(listed),
-        frozenset(top["inflections"]),
+        _both_ways(line.split(" / ") for one in lists if one != words for line in _read(one)["pairs"]),
+        _both_ways(line.split(" / ") for one in lists if one == words for line in _read(one)["pairs"]),
         _both_ways(list(form.items())[0] for form in top["forms"]),
         frozenset(top["prefixes"]),
     )

@@ -115,11 +115,18 @@ def spellings(package: Path) -> None:
         ]
         pairs |= {tuple(sorted((word, other))) for other in found if other[-1] == word[-1] or len(found) == 1}
     paired = {word for pair in pairs for word in pair}
-    # What no rule explains: the nearest by one letter, if it is the nearest both ways.
-    left, right = american - british - paired, british - american - paired
-    for word in sorted(left):
-        near = [other for other in right if one_letter_apart(word, other)]
-        if len(near) == 1 and sum(one_letter_apart(near[0], other) for other in left) == 1:
+    # What no rule explains: a word that differs by one letter within it, if it is the only one.
+    by_shape: dict[tuple[int, str, str], list[str]] = {}
+    for word in known:
+        by_shape.setdefault((len(word), word[0], word[-1]), []).append(word)
+    for word in sorted((american | british | variants) - common - paired):
+        near = [
+            other
+            for size in (-1, 0, 1)
+            for other in by_shape.get((len(word) + size, word[0], word[-1]), ())
+            if one_letter_apart(word, other)
+        ]
+        if len(near) == 1:
             pairs.add(tuple(sorted((word, near[0]))))
     # A plural is found by its singular.
     listed = sorted(pair for pair in pairs if not ({tuple(sorted(word[:-1] for word in pair))} <= pairs and
@@ -131,13 +138,13 @@ def spellings(package: Path) -> None:
         file.write("# lists of SCOWL, Debian package scowl 2020.12.07-2, by data/make.py. Its licence:\n#\n")
         file.writelines(f"# {line}".rstrip() + "\n" for line in licence.splitlines())
         file.write("\nlanguage: en\npairs:\n")
-        file.writelines(f"  - {first} {second}\n" for first, second in listed)
+        file.writelines(f"  - {first} / {second}\n" for first, second in listed)
 
 
 def one_letter_apart(word: str, other: str) -> bool:
-    """Tell whether two words of four letters or more differ by one letter that is changed, added or left out."""
+    """Tell whether two words of five letters or more differ by one letter that is changed, added or left out."""
     short, long = sorted((word, other), key=len)
-    if len(long) - len(short) > 1 or len(short) < 4 or short == long:
+    if len(long) - len(short) > 1 or len(short) < 5 or short == long:
         return False
     same = next((place for place, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
     return long[same + 1 :] == short[same + (len(short) == len(long)) :]

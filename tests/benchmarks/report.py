@@ -1,4 +1,4 @@
-"""What both benchmarks print and write: the machine, Markdown tables, JSON; and what they need installed."""
+"""What the benchmarks print and write: the machine, Markdown tables, JSON; and what they need installed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def machine() -> dict[str, Any]:
+def machine(peers: Iterable[str] = tuple(PEERS.values())) -> dict[str, Any]:
     """Return the date, the machine's size and what is installed."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
@@ -48,7 +48,7 @@ def machine() -> dict[str, Any]:
         "load": [round(value, 2) for value in os.getloadavg()],
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
-        "packages": {name: importlib.metadata.version(name) for name in ("catalog-search", *PEERS.values())},
+        "packages": {name: importlib.metadata.version(name) for name in ("catalog-search", *peers)},
     }
 
 
