@@ -118,17 +118,26 @@ class Lexicon:
         """Yield id and title, in normal form, of every document."""
         yield from self._connection.execute("SELECT id, title_lc FROM documents ORDER BY rowid")
 
-    def measured(self, proposals: Iterable[Proposal]) -> list[Candidate]:
-        """Measure proposals; return what is not refused, the largest gain first, inflections of one pair as one."""
+    def titles_of(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield id and title, in normal form, of those documents that there are, in the order of the ids."""
+        for id in ids:
+            yield from self._connection.execute("SELECT id, title_lc FROM documents WHERE id = ?", (id,))
+
+    def measured(self, proposals: Iterable[Proposal], *, inflected: bool = True) -> list[Candidate]:
+        """Measure proposals; return what is not refused, the largest gain first, inflections of one pair as one.
+
+        Args:
+            proposals: each is measured once.
+            inflected: where a word also starts others, try its inflections: liter is in literacy, liters is not.
+        """
         kept, impure = self._measured(proposals)
-        # Where a word also starts others, its inflections may not: liter is in literacy, liters is not.
-        inflected = [
+        more = [
             one._replace(source=word)
-            for one in impure
+            for one in (impure if inflected else ())
             for word in self.starting(one.source)
             if word != one.source and is_inflection(word, one.source, self.language)
         ]
-        kept += self._measured(inflected)[0]
+        kept += self._measured(more)[0]
         best: dict[tuple[str, str], Candidate] = {}
         for one in kept:
             same = (self.key(one.asked), self.key(one.source))

@@ -62,6 +62,8 @@ class Learned(NamedTuple):
     """Judged questions whose right document it moves up, those that gained included."""
     harmed: int
     """Judged questions whose right document it moves down."""
+    places: frozenset[int]
+    """Places of the questions that it improves."""
     examples: tuple[tuple[str, str], ...]
     """Judged questions with the right title."""
 
@@ -226,7 +228,7 @@ def learn(
                 stay.append(candidate)
         if progress:
             progress(number / len(by_asked), number)
-    return _without_losses(ranks, _without_echoes(kept, units), sorted(units))
+    return _without_losses(ranks, units, _without_echoes(kept))
 
 
 def taken_apart(lexicon: Lexicon, judged: Judged) -> Units | None:
@@ -343,33 +345,40 @@ def _judged(
     if moved <= 0 or lost or len(worse) > HARM * len(better):
         return None
     examples = [(ranks.judged[place].query, units[place].title) for place in better[:EXAMPLES]]
-    return Learned(candidate, support, ratio, gained, len(better), len(worse), tuple(examples))
+    return Learned(candidate, support, ratio, gained, len(better), len(worse), frozenset(better), tuple(examples))
 
 
 def _worth(rank: int) -> float:
     return 1 / rank if rank else 0.0
 
 
-def _without_echoes(learned: Sequence[Learned], units: Mapping[int, Units]) -> list[Learned]:
-    """Leave out a phrase that holds the asked word of a kept pair to the same source: it says nothing more."""
+def _without_echoes(learned: Sequence[Learned]) -> list[Learned]:
+    """Keep one of the pairs that lead to one source and say the same.
+
+    These are a phrase that holds the asked word of another pair, and words that improve the same questions: of them the
+    one that is rarest in the catalogue and shortest.
+    """
     kept: list[Learned] = []
-    for one in sorted(learned, key=lambda one: (one.candidate.asked.count(" "), -one.improved, one.candidate.asked)):
+    for one in sorted(
+        learned, key=lambda one: (one.candidate.asked_documents, one.candidate.asked.count(" "), -one.ratio, one[0])
+    ):
         asked, source = f" {one.candidate.asked} ", one.candidate.source
-        if not any(f" {other.candidate.asked} " in asked and other.candidate.source == source for other in kept):
+        same = [other for other in kept if other.candidate.source == source]
+        if not any(f" {other.candidate.asked} " in asked or other.places >= one.places for other in same):
             kept.append(one)
     return kept
 
 
-def _without_losses(ranks: Ranks, learned: list[Learned], places: Sequence[int]) -> list[Learned]:
+def _without_losses(ranks: Ranks, units: Mapping[int, Units], learned: list[Learned]) -> list[Learned]:
     """Take out the weakest pair involved while all together lose a judged answer."""
     kept = sorted(learned, key=lambda one: (-one.gained, -one.improved, -one.support, one.candidate.asked))
-    before = ranks.under((), places)
+    before = ranks.under((), units)
     while kept:
-        after = ranks.under([one.candidate for one in kept], places)
-        lost = [place for place in places if before[place] and not after[place]]
+        after = ranks.under([one.candidate for one in kept], units)
+        lost = [place for place in units if before[place] and not after[place]]
         if not lost:
             break
-        asked = f" {' '.join(ranks.catalog_words(lost[0]))} "
+        asked = f" {' '.join(units[lost[0]].words)} "
         involved = [one for one in kept if f" {one.candidate.asked} " in asked] or kept
         kept.remove(involved[-1])
     return kept
