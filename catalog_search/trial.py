@@ -21,6 +21,7 @@ from catalog_search.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from catalog_search.database import Database
     from catalog_search.expansion import Expansion, Source
@@ -50,6 +51,10 @@ class Trial(Catalog):
     def connection(self) -> sqlite3.Connection:
         """Return this thread's connection to the database, which is open for reading only."""
         return self._database.connection()
+
+    def errors(self) -> AbstractContextManager[None]:
+        """Turn SQLite's errors into DatabaseError, for those who use `connection`."""
+        return self._database.errors()
 
     @property
     def language(self) -> Language:
