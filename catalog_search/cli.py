@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog_search.cli_vocab import vocab
+from catalog_search.cli_vocab import misses, vocab
 from catalog_search.errors import CatalogSearchError
 from catalog_search.options import as_json, database
 from catalog_search.terminal import (
@@ -297,6 +297,7 @@ def check(database: str, json_: bool) -> None:
 
 # vocab ------------------------------------------------------------------------------------------------------
 
+main.add_command(misses)
 main.add_command(vocab)
 
 

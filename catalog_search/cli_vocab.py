@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from catalog_search.options import as_json, database
-from catalog_search.terminal import count, print_json, print_pairs, visible
+from catalog_search.terminal import count, print_json, print_pairs, progress_bar, visible
 
 if TYPE_CHECKING:
     from catalog_search.trial import Trial
+
+SHOWN = 20
+"""So many lines, or changes, are shown; --json has more."""
 
 vocabulary_file = click.argument("vocabulary", metavar="VOCAB.yaml", type=click.Path())
 
@@ -19,6 +22,56 @@ def opened(path: str) -> Trial:
     from catalog_search.trial import Trial
 
     return Trial.open(path)
+
+
+@click.command()
+@click.argument("log", metavar="LOG", type=click.Path())
+@click.option("--db", metavar="DB", type=click.Path(), help="The catalogue; without it, what the log says counts.")
+@click.option("--column", metavar="NAME", help="The member or column that holds the question.")
+@click.option("--redact", is_flag=True, help="Print single words, never a question, and none with a digit.")
+@as_json
+def misses(log: str, db: str | None, column: str | None, redact: bool, json_: bool) -> None:
+    """List what was asked in vain.
+
+    LOG is what “serve --log-queries” wrote, or any JSON Lines or CSV file with a column of questions: query,
+    question, q, search_query, search_term, search, keyword or text, unless --column names it. Questions
+    without a strict answer are folded, grouped and counted, with the words that occur nowhere in the catalogue
+    and the nearest words that do. Lines that hold no question are named and left out.
+
+    \b
+    Examples:
+        catalog-search misses queries.jsonl --db oecd.db
+        catalog-search misses queries.jsonl --db oecd.db --redact --json
+    """
+    from contextlib import nullcontext
+
+    from catalog_search.misses import find_misses
+
+    with opened(db) if db else nullcontext() as catalog:
+        with progress_bar("Reading", "lines", shown=not json_) as progress:
+            found = find_misses(log, catalog, column, progress)
+        listed = found.words() if redact else found.misses
+    name = "word" if redact else "query"
+    if json_:
+        print_json({
+            "log": log, "database": db, "questions": found.questions, "distinct": found.distinct,
+            "missed": found.missed, "untold": found.untold,
+            "misses": [{name: one.query, "count": one.count, "unknown": one.unknown} for one in listed],
+            "bad": found.bad,
+            "bad_lines": [{"file": log, **one._asdict()} for one in found.bad_lines],
+        })  # fmt: skip
+        return
+    for bad in found.bad_lines[:SHOWN]:
+        click.secho(visible(f"{log}, line {bad.line}: {bad.reason}"), fg="yellow", err=True)
+    if found.bad > SHOWN:
+        click.secho(f"and {found.bad - SHOWN:,} more lines without a question", fg="yellow", err=True)
+    width = max((len(f"{one.count:,}") for one in listed), default=0)
+    for one in listed:
+        click.echo(f"  {one.count:>{width},}  {visible(one.query)}", nl=False)
+        near = [f"{word}: {', '.join(words)}" if words else word for word, words in one.unknown.items()]
+        click.secho(f"  ({visible('; '.join(near))})" if near else "", dim=True)
+    told = f", {found.untold:,} of which the log does not say whether they had results" if found.untold else ""
+    click.secho(f"{count(found.questions, 'question')}, {found.missed:,} without a strict answer{told}", dim=True)
 
 
 @click.group()
