@@ -82,18 +82,40 @@ def vocab() -> None:
 @vocab.command("measure")
 @database
 @click.argument("vocabulary", metavar="[VOCAB.yaml]", type=click.Path(), required=False)
+@click.option("--write", is_flag=True, help="Bring the counts and dates that VOCAB.yaml states up to date.")
 @as_json
-def vocab_measure(database: str, vocabulary: str | None, json_: bool) -> None:
+def vocab_measure(database: str, vocabulary: str | None, write: bool, json_: bool) -> None:
     """Count each pair on a catalogue and judge it.
 
     Without a file, the pairs that the database was built with. Counts are documents, taken from the index:
     that hold the asked word, that hold one of the source's words, and what the pair gains.
+
+    With --write the numbers that the file states under “measured” are written anew in their places: asked,
+    source, gain, a source's word, and the date under “on”. Nothing else of the file changes.
+
+    \b
+    Examples:
+        catalog-search vocab measure oecd.db
+        catalog-search vocab measure oecd.db --write vocab/catalogs/oecd.yaml
     """
     from catalog_search.measure import measure_database
 
+    if write and vocabulary is None:
+        raise click.UsageError("--write goes with VOCAB.yaml")
     pairs = [one.as_json(vocabulary) for one in measure_database(database, vocabulary)]
+    written = []
+    if write and vocabulary is not None:
+        from catalog_search.recount import recount
+
+        with opened(database) as catalog, catalog.errors():
+            written = recount(catalog.connection(), vocabulary, catalog.language.tag)
     if json_:
-        print_json({"database": database, "vocabulary": vocabulary, "pairs": pairs})
+        wrote = {"written": [one._asdict() for one in written]} if write else {}
+        print_json({"database": database, "vocabulary": vocabulary, "pairs": pairs, **wrote})
+    elif write:
+        for one in written:
+            click.echo(visible(f"{vocabulary}:{one.line}: “{one.asked}” {one.key}: {one.before} → {one.after}"))
+        click.secho(f"{count(len(pairs), 'pair')}, {count(len(written), 'number')} written", dim=True)
     else:
         print_pairs(pairs)
         ok = sum(one["verdict"] == "ok" for one in pairs)

@@ -156,9 +156,7 @@ def test_a_long_log_is_read_line_by_line(tmp_path: Path) -> None:
 
 def test_questions_without_an_answer_are_folded_grouped_and_counted(tmp_path: Path, database: Path) -> None:
     asked = ["joblesness", "Joblesness ", "zebra", "unemployment"]
-    log = jsonl(
-        tmp_path / "a.jsonl", *({"query": one} for one in ["joblesness", "Joblesness ", "zebra", "unemployment"])
-    )
+    log = jsonl(tmp_path / "a.jsonl", *({"query": one} for one in asked))
     done = run(log, "--db", database, "--json")
     found = json.loads(done.output)
     assert done.exit_code == 0
