@@ -10,6 +10,9 @@ from catalog_search.options import as_json, database
 from catalog_search.terminal import count, print_json, print_pairs, progress_bar, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from catalog_search.compare import Answer, Change, Compared, Comparison, Effect
     from catalog_search.trial import Trial
 
 SHOWN = 20
@@ -161,3 +164,168 @@ def vocab_lint(vocabulary: str, db: str | None, json_: bool) -> None:
         click.secho(f"{count(pairs, 'pair')}, {told}", dim=True)
     if errors:
         raise SystemExit(1)
+
+
+# diff, accept -------------------------------------------------------------------------------------------------
+
+old_file = click.argument("old", metavar="OLD.yaml", type=click.Path())
+new_file = click.argument("new", metavar="NEW.yaml", type=click.Path())
+
+
+def comparison(catalog: Trial, old: str, new: str) -> Comparison:
+    from catalog_search.compare import Comparison
+    from catalog_search.vocabulary import Vocabulary
+
+    return Comparison(catalog, *(Vocabulary.load(path, catalog.language.tag) for path in (old, new)))
+
+
+@vocab.command("diff")
+@database
+@old_file
+@new_file
+@click.option("--judged", multiple=True, metavar="FILE", type=click.Path(), help="Judged questions; repeatable.")
+@click.option("--log", multiple=True, metavar="FILE", type=click.Path(), help="A log of questions; repeatable.")
+@click.option("--column", metavar="NAME", help="The member or column of the log that holds the question.")
+@as_json
+def vocab_diff(
+    database: str, old: str, new: str, judged: tuple[str, ...], log: tuple[str, ...], column: str | None, json_: bool
+) -> None:
+    """Say what a change of the vocabulary does to the answers.
+
+    For each pair that is added or taken away: which ids it puts on the first page and which it takes from it,
+    of the asked word itself and of every question of the judged sets and logs that holds it. Judged questions
+    get better or worse by their discounted gain, others by whether they have a strict answer. The database is
+    not written, and need not be built with either vocabulary.
+
+    \b
+    Example:
+        catalog-search vocab diff oecd.db old.yaml new.yaml --judged data/oecd/judged.jsonl
+    """
+    from itertools import chain
+
+    from catalog_search.compare import judged_questions, logged_questions
+
+    with opened(database) as catalog:
+        between = comparison(catalog, old, new)
+        questions = chain(
+            between.asked_words(), *map(judged_questions, judged), *(logged_questions(one, column) for one in log)
+        )
+        with progress_bar("Asking", "questions", shown=not json_) as progress:
+            compared = between.compare(questions, progress)
+    verdicts = {name: sum(one.verdict == name for one in compared) for name in ("better", "worse", "same")}
+    if json_:
+        print_json({
+            "database": database, "old": old, "new": new,
+            "changes": [one.as_json() for one in between.changes], **verdicts,
+            "questions": [one.as_json() for one in compared],
+        })  # fmt: skip
+        return
+    of_change: dict[Change, list[tuple[str, Effect]]] = {}
+    for one in compared:
+        for effect in one.effects:
+            if effect.added or effect.removed:
+                of_change.setdefault(effect.change, []).append((one.question.query, effect))
+    for change in between.changes:
+        print_change(change)
+        found = of_change.get(change, [])
+        for query, effect in found[:SHOWN]:
+            ids = [*(f"+{id}" for id in effect.added), *(f"-{id}" for id in effect.removed)]
+            click.echo(f"    {visible(query)}: {visible(' '.join(ids))}")
+        if len(found) > SHOWN:
+            click.secho(f"    and {len(found) - SHOWN:,} more questions", dim=True)
+    print_verdicts(one for one in compared if one.verdict != "same")
+    click.secho(
+        f"{count(len(between.changes), 'change')}, {count(len(compared), 'question')} met: "
+        + ", ".join(f"{number:,} {name}" for name, number in verdicts.items()),
+        dim=True,
+    )
+
+
+@vocab.command("accept")
+@database
+@old_file
+@new_file
+@click.option(
+    "--judged", multiple=True, required=True, metavar="FILE", type=click.Path(), help="Judged questions; repeatable."
+)
+@click.option(
+    "--allow", multiple=True, metavar="ASKED", help="Let the change of that asked word lose answers; repeatable."
+)
+@as_json
+def vocab_accept(
+    database: str, old: str, new: str, judged: tuple[str, ...], allow: tuple[str, ...], json_: bool
+) -> None:
+    """Refuse a change of the vocabulary that loses a judged answer.
+
+    A judged answer is lost when a right document leaves the first page and none as right takes its place, or
+    when a question without a strict answer gets one that holds no right document. Each loss is printed with
+    the pair, the question and the id, and the exit status is 1, unless --allow names the pair's asked word.
+    For a build's checks: OLD.yaml is the vocabulary as it was, NEW.yaml as it would be.
+
+    \b
+    Example:
+        catalog-search vocab accept oecd.db old.yaml new.yaml --judged data/oecd/judged.jsonl
+    """
+    from itertools import chain
+
+    from catalog_search.compare import judged_questions, refusals
+
+    with opened(database) as catalog:
+        between = comparison(catalog, old, new)
+        allowed = []
+        for asked in allow:
+            if not (found := between.changes_of(asked)):
+                raise click.BadParameter(f"no pair of “{asked}” changes", param_hint="--allow")
+            allowed += found
+        with progress_bar("Asking", "questions", shown=not json_) as progress:
+            compared = between.compare(chain(*map(judged_questions, judged)), progress)
+    refused = refusals(compared, allowed)
+    better = sum(one.verdict == "better" for one in compared)
+    if json_:
+        print_json({
+            "database": database, "old": old, "new": new, "accepted": not refused,
+            "changes": [one.as_json() for one in between.changes], "questions": len(compared), "better": better,
+            "refused": [
+                {**one.as_json(), "pairs": [change.as_json() for change in one.blamed()]} for one in refused
+            ],
+        })  # fmt: skip
+    else:
+        for one in refused:
+            for change in one.blamed():
+                print_change(change)
+            click.echo(f"    {visible(why_refused(one))}")
+        told = click.style("refused", fg="red") if refused else click.style("accepted", fg="green")
+        click.echo(
+            f"{told}: {count(len(between.changes), 'change')}, {count(len(compared), 'judged question')} met, "
+            f"{better:,} better, {len(refused):,} refused"
+        )
+    if refused:
+        raise SystemExit(1)
+
+
+def why_refused(one: Compared) -> str:
+    """Return what a change does to a judged question that is refused, in a sentence."""
+    question = f"“{one.question.query}” ({one.question.path}, line {one.question.line})"
+    if one.lost:
+        return f"{question} loses {', '.join(one.lost)} from the first page"
+    right, instead = ", ".join(list(one.question.grades)[:3]), ", ".join(one.after.ids[:3])
+    return f"{question} had no strict answer, and has one now without {right}: {instead}"
+
+
+def print_change(change: Change) -> None:
+    click.secho(visible(str(change)), fg="green" if change.added else "red")
+
+
+def kind_of(answer: Answer) -> str:
+    return "strict" if answer.strict else "relaxed" if answer.ids else "nothing"
+
+
+def print_verdicts(compared: Iterable[Compared]) -> None:
+    """Print the questions that get better or worse."""
+    for one in compared:
+        if one.question.grades:
+            before, after = (f"rank {rank}" if rank else "not found" for rank in one.ranks())
+        else:
+            before, after = map(kind_of, (one.before, one.after))
+        colour = "green" if one.verdict == "better" else "red"
+        click.echo(f"{click.style(one.verdict, fg=colour)}  {visible(one.question.query)}: {before} → {after}")

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from catalog_search.catalog import SUGGESTED_LEAST, Catalog
 from catalog_search.documents import rare_characters
+from catalog_search.expansion import expand
 from catalog_search.relaxing import Relaxed
-from catalog_search.text import full_folding
+from catalog_search.text import cut, full_folding
 from catalog_search.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -85,6 +86,18 @@ class Trial(Catalog):
     def expand(self, question: str) -> tuple[Expansion, ...]:
         """Return a question's terms with their patterns: all that an answer takes from the vocabulary."""
         return self._ask(question)[0].expansions
+
+    def keys(self, question: str) -> set[str]:
+        """Return the keys that a question looks up: only pairs with one of them can change its expansion."""
+        found: set[str] = set()
+
+        def find(keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
+            found.update(keys)
+            return {}
+
+        folding, _ = self._folding(cut(question)[0])
+        expand(question, self._language, folding, find, self._longest)
+        return found
 
     def unknown_words(self, question: str) -> dict[str, list[str]]:
         """Return the words of a question that occur nowhere, each with the nearest words that do, nearest first."""

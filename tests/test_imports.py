@@ -31,7 +31,7 @@ excerpt result document
 catalog
 measure purity relevance
 documents drafts tables changes checking scratch builder
-trial lint recount questionlog misses
+trial lint recount questionlog misses compare
 server.contract server.corpus server.tools server.stdio server
 terminal options cli_vocab cli
 __main__
