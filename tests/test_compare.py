@@ -51,9 +51,12 @@ def pair(asked: str, *source: str, **more: Any) -> dict[str, Any]:
     return {"asked": asked, "source": list(source), **more}
 
 
+def written(folder: Path, old: Pairs, new: Pairs) -> tuple[Path, Path]:
+    return write_vocabulary(folder / "old.yaml", old), write_vocabulary(folder / "new.yaml", new)
+
+
 def between(catalog: Trial, folder: Path, old: Pairs, new: Pairs) -> Comparison:
-    paths = (write_vocabulary(folder / "old.yaml", old), write_vocabulary(folder / "new.yaml", new))
-    return Comparison(catalog, *map(Vocabulary.load, paths))
+    return Comparison(catalog, *map(Vocabulary.load, written(folder, old, new)))
 
 
 def compared(catalog: Trial, folder: Path, old: Pairs, new: Pairs, *questions: tuple[str, list[str]]) -> list[Compared]:
@@ -70,14 +73,9 @@ def run(*arguments: object) -> Result:
 
 def test_a_harmful_pair_is_refused_with_pair_question_and_id(tmp_path: Path) -> None:
     """Claims are of insurance here, and none is about the jobless: the right document was never there to be lost."""
-    built(
-        [{"id": "1", "title": "Unemployment rate"}, {"id": "2", "title": "Claims paid by insurers"}],
-        to=tmp_path / "a.db",
-    )
-    files = (
-        write_vocabulary(tmp_path / "old.yaml", []),
-        write_vocabulary(tmp_path / "new.yaml", [pair("jobless", "claims")]),
-    )
+    rows = [{"id": "1", "title": "Unemployment rate"}, {"id": "2", "title": "Claims paid by insurers"}]
+    built(rows, to=tmp_path / "a.db")
+    files = written(tmp_path, [], [pair("jobless", "claims")])
     questions = judged(tmp_path / "j.jsonl", ("jobless", ["1"]), ("unemployment", ["1"]))
     done = run("accept", tmp_path / "a.db", *files, "--judged", questions)
     assert done.exit_code == 1
@@ -94,12 +92,11 @@ def test_a_harmful_pair_is_refused_with_pair_question_and_id(tmp_path: Path) -> 
 
 
 def test_a_pair_that_takes_a_right_document_off_the_first_page_is_refused(tmp_path: Path) -> None:
-    rows = [{"id": f"c{place}", "title": f"Insurance claims {place} jobless"} for place in range(20)]
     rows = [{"id": f"c{place:02}", "title": f"Claims {'abcdefghijklmnopqrst'[place]}"} for place in range(20)]
     rows.append({"id": "u", "title": "Unemployment rate of those without work", "keywords": "jobless"})
     built(rows, to=tmp_path / "a.db")
     new = [pair("jobless", "claims")]
-    files = (write_vocabulary(tmp_path / "old.yaml", []), write_vocabulary(tmp_path / "new.yaml", new))
+    files = written(tmp_path, [], new)
     questions = judged(tmp_path / "j.jsonl", ("jobless", ["u"]), ("rate", ["u"]))
     done = run("accept", tmp_path / "a.db", *files, "--judged", questions)
     assert done.exit_code == 1
@@ -127,10 +124,7 @@ def test_a_pair_that_is_taken_away_is_refused_where_it_answered(catalog: Trial, 
 
 
 def test_what_gains_is_accepted(database: Path, tmp_path: Path) -> None:
-    files = (
-        write_vocabulary(tmp_path / "old.yaml", []),
-        write_vocabulary(tmp_path / "new.yaml", [pair("wrkers", "labour")]),
-    )
+    files = written(tmp_path, [], [pair("wrkers", "labour")])
     questions = judged(tmp_path / "j.jsonl", ("wrkers", ["l4", "l5"]))
     done = run("accept", database, *files, "--judged", questions)
     assert (done.exit_code, done.output) == (0, "accepted: 1 change, 1 judged question met, 1 better, 0 refused\n")
@@ -165,11 +159,8 @@ def test_a_right_id_that_no_document_has_cannot_be_lost(catalog: Trial, tmp_path
 
 
 def test_an_as_right_document_may_take_the_place_of_another(tmp_path: Path) -> None:
-    rows = [
-        {"id": f"{name}{place:02}", "title": f"{name} {'abcdefghijkl'[place]}"}
-        for name in ("rent", "flat")
-        for place in range(12)
-    ]
+    titles = [(name, letter) for name in ("rent", "flat") for letter in "abcdefghijkl"]
+    rows = [{"id": f"{name}-{letter}", "title": f"{name} {letter}"} for name, letter in titles]
     right = [row["id"] for row in rows]
     with Trial.open(built(rows).image) as catalog:  # type: ignore[arg-type]
         (one,) = compared(catalog, tmp_path, [pair("home", "rent")], [pair("home", "flat")], ("home", right))
@@ -191,16 +182,16 @@ def test_accept_needs_a_judged_set(database: Path, tmp_path: Path) -> None:
 
 
 def test_each_change_has_the_ids_it_adds_and_removes(catalog: Trial, tmp_path: Path) -> None:
-    both = between(catalog, tmp_path, [pair("wrk", "labour")], [pair("wrk", "toil"), pair("jbless", "claims")])
+    both = between(catalog, tmp_path, [pair("wrk", "labour")], [pair("wrk", "toil"), pair("wnts", "claims")])
     assert [str(one).split(" (")[0] for one in both.changes] == [
-        "+ “wrk” → “toil”", "+ “jbless” → “claims”", "- “wrk” → “labour”",
+        "+ “wrk” → “toil”", "+ “wnts” → “claims”", "- “wrk” → “labour”",
     ]  # fmt: skip
     found = {one.question.query: one for one in both.compare(both.asked_words())}
-    assert list(found) == ["wrk", "jbless"]
+    assert list(found) == ["wrk", "wnts"]
     effects = {(one.change.asked, one.change.source): (one.added, one.removed) for one in found["wrk"].effects}
     assert effects == {("wrk", "toil"): (["t6"], []), ("wrk", "labour"): ([], ["l5", "l4"])}
-    assert [(sorted(one.added), one.removed) for one in found["jbless"].effects] == [(["c2", "c3"], [])]
-    assert found["jbless"].verdict == "better"
+    assert [(sorted(one.added), one.removed) for one in found["wnts"].effects] == [(["c2", "c3"], [])]
+    assert found["wnts"].verdict == "better"
     assert found["wrk"].verdict == "same"
 
 
@@ -217,24 +208,21 @@ def test_the_order_and_the_notes_of_a_file_are_no_change(catalog: Trial, tmp_pat
 
 
 def test_diff_prints_what_changes_for_judged_and_logged_questions(database: Path, tmp_path: Path) -> None:
-    files = (
-        write_vocabulary(tmp_path / "old.yaml", [pair("wrk", "labour")]),
-        write_vocabulary(tmp_path / "new.yaml", [pair("wrk", "toil"), pair("jbless", "claims")]),
-    )
+    files = written(tmp_path, [pair("wrk", "labour")], [pair("wrk", "toil"), pair("wnts", "claims")])
     questions = judged(tmp_path / "j.jsonl", ("wrk costs", ["l5"]), ("wages", ["l5"]), ("wrk and trouble", ["t6"]))
-    (tmp_path / "log.csv").write_text("q\njbless people\nJbless  people\nwages\n", "utf-8")
+    (tmp_path / "log.csv").write_text("q\nwnts people\nWnts  people\nwages\n", "utf-8")
     options = ("--judged", questions, "--log", tmp_path / "log.csv")
     found = json.loads(run("diff", database, *files, *options, "--json").output)
     assert [(one["change"], one["asked"], one["source"]) for one in found["changes"]] == [
-        ("added", "wrk", "toil"), ("added", "jbless", "claims"), ("removed", "wrk", "labour"),
+        ("added", "wrk", "toil"), ("added", "wnts", "claims"), ("removed", "wrk", "labour"),
     ]  # fmt: skip
     of = {one["query"]: one for one in found["questions"]}
-    assert list(of) == ["wrk", "jbless", "wrk costs", "wrk and trouble", "jbless people"]
+    assert list(of) == ["wrk", "wnts", "wrk costs", "wrk and trouble", "wnts people"]
     assert of["wrk and trouble"]["rank_after"] == 1
-    assert of["jbless people"]["file"] == str(tmp_path / "log.csv")
+    assert of["wnts people"]["file"] == str(tmp_path / "log.csv")
     text = run("diff", database, *files, *options).output
     assert f"+ “wrk” → “toil” ({files[1]}, line 4)" in text
-    assert "    jbless: +c2 +c3\n" in text
+    assert "    wnts: +c2 +c3\n" in text
     assert text.splitlines()[-1].startswith("3 changes, 5 questions met: ")
 
 
