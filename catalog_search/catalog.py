@@ -13,7 +13,7 @@ import json
 import os
 import sqlite3
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from catalog_search.database import Database, Statements
 from catalog_search.document import Document
@@ -84,7 +84,7 @@ class Catalog:
         self._figures = {name: float(self.info[name]) for name in ("documents", "title_words", "body_words")}
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str] | bytes) -> Catalog:
+    def open(cls, path: str | os.PathLike[str] | bytes) -> Self:
         """Open a database made by `build`.
 
         Args:
@@ -95,7 +95,7 @@ class Catalog:
         """
         return cls(Database(path))
 
-    def __enter__(self) -> Catalog:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catalog_search.cli_vocab import misses, vocab
 from catalog_search.errors import CatalogSearchError
+from catalog_search.options import as_json, database
 from catalog_search.terminal import (
-    count,
     for_the_shell,
     print_answer,
     print_figures,
     print_json,
-    print_pairs,
     print_report,
     print_worst,
     progress_bar,
@@ -68,10 +68,6 @@ def main() -> None:
     \b
     Exit status: 0 done, also when nothing was found; 1 it could not be done; 2 it was asked for wrongly.
     """
-
-
-as_json = click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
-database = click.argument("database", metavar="DB", type=click.Path())
 
 
 def opened(path: str) -> Catalog:
@@ -301,31 +297,8 @@ def check(database: str, json_: bool) -> None:
 
 # vocab ------------------------------------------------------------------------------------------------------
 
-
-@main.group()
-def vocab() -> None:
-    """Measure the vocabulary: what each pair adds to the answers."""
-
-
-@vocab.command("measure")
-@database
-@click.argument("vocabulary", metavar="[VOCAB.yaml]", type=click.Path(), required=False)
-@as_json
-def vocab_measure(database: str, vocabulary: str | None, json_: bool) -> None:
-    """Count each pair on a catalogue and judge it.
-
-    Without a file, the pairs that the database was built with. Counts are documents, taken from the index:
-    that hold the asked word, that hold one of the source's words, and what the pair gains.
-    """
-    from catalog_search.measure import measure_database
-
-    pairs = [one.as_json(vocabulary) for one in measure_database(database, vocabulary)]
-    if json_:
-        print_json({"database": database, "vocabulary": vocabulary, "pairs": pairs})
-    else:
-        print_pairs(pairs)
-        ok = sum(one["verdict"] == "ok" for one in pairs)
-        click.secho(f"{count(len(pairs), 'pair')}, {ok} ok", dim=True)
+main.add_command(misses)
+main.add_command(vocab)
 
 
 # evaluate -----------------------------------------------------------------------------------------------------

@@ -129,6 +129,11 @@ def measured_at_build(connection: sqlite3.Connection) -> list[Measured]:
     return list(found.values())
 
 
+def least_gain(asked_documents: int, source_documents: int) -> float:
+    """Return the gain below which a pair is needless."""
+    return max(min(LEAST_GAIN, source_documents), LEAST_SHARE * asked_documents)
+
+
 def _any_of(patterns: Iterable[str]) -> str:
     return " OR ".join(_one(Pattern(text, OWN)) for text in patterns)
 
@@ -150,14 +155,13 @@ def _measure(pair: Pair, vocabulary: Vocabulary, counts: Counter, leads: dict[st
     gain = counts.gained(sources, asked)
     earlier = leads.setdefault(asked, {})
     known = [earlier[source] for source in sources if source in earlier]
-    least = max(min(LEAST_GAIN, source_documents), LEAST_SHARE * asked_documents)
     if asked in sources:
         verdict, detail = "self", f"“{pair.asked}” is searched anyway"
     elif len(known) == len(sources):
         verdict, detail = "duplicate", f"duplicate of line {known[0]}"
     elif not source_documents:
         verdict, detail = "dead", f"{_quoted(pair.source)} occurs nowhere"
-    elif gain < least:
+    elif gain < least_gain(asked_documents, source_documents):
         verdict, detail = "needless", f"it adds {gain} to the {asked_documents} that “{pair.asked}” finds"
     else:
         absent = [written for written in pair.source if not counts.holding([fold(written, vocabulary.folding)])]

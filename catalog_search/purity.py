@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 REFUSED, DOUBTFUL = 0.25, 0.8
 """Below the first a pattern is of another word; below the second a person should look. Read off five catalogues."""
-SHOWN = 5
+TITLES = 3
 
 _ENDINGS = {
     "en": "s es d ed ing ings er ers",
@@ -43,6 +43,8 @@ class Purity(NamedTuple):
     own: int
     others: tuple[str, ...]
     """The words that it also starts, those of most documents first."""
+    titles: tuple[str, ...] = ()
+    """Some of the documents that hold only such a word."""
 
     @property
     def share(self) -> float:
@@ -77,10 +79,16 @@ def purity(connection: sqlite3.Connection, language: Language, pattern: str) -> 
         others = [word for word in others if holding(f'"{before} {word}"')]
     if not others:
         return Purity(matched, matched, ())
-    phrases = [f'"{before}{blank}{word}"' for word in own]
-    pure = holding(" OR ".join(phrases)) if phrases else 0
-    # a compound's joined form stands beside its words: labourintensive
-    return Purity(matched, pure, tuple(others) if pure < matched else ())
+    own_match, other_match = (" OR ".join(f'"{before}{blank}{word}"' for word in words) for words in (own, others))
+    pure = holding(own_match) if own else 0
+    if pure == matched:  # a compound's joined form stands beside its words: labourintensive
+        return Purity(matched, pure, ())
+    titles = connection.execute(
+        "SELECT d.title FROM documents_fts JOIN documents AS d ON d.rowid = documents_fts.rowid "
+        "WHERE documents_fts MATCH ? ORDER BY d.rowid LIMIT ?",
+        (f"({other_match}) NOT ({own_match})" if own else other_match, TITLES),
+    )
+    return Purity(matched, pure, tuple(others), tuple(title for (title,) in titles))
 
 
 def is_inflection(word: str, of: str, language: Language) -> bool:

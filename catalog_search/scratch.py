@@ -123,3 +123,26 @@ class Scratch:
         """Let go of the file."""
         os.close(self._file)
         self.forget_name()
+
+    def write(self, content: bytes) -> None:
+        """Append bytes."""
+        view = memoryview(content)
+        while view:
+            view = view[os.write(self._file, view) :]
+
+
+def replace(target: str | os.PathLike[str], content: bytes, expected: bytes) -> None:
+    """Replace what a file holds, at once or not at all; a link to it stays one, and its permissions stay.
+
+    Raises:
+        OSError: it cannot be written, or holds something else than expected: somebody saved it meanwhile.
+    """
+    scratch = Scratch(target)
+    try:
+        scratch.forget_name()
+        scratch.write(content)
+        if scratch.target.read_bytes() != expected:
+            raise OSError("it was changed by somebody else meanwhile; try again")
+        scratch.publish()
+    finally:
+        scratch.close()

@@ -13,14 +13,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catalog_search.catalog import Catalog
+from catalog_search.catalog import SUGGESTED_LEAST, Catalog
 from catalog_search.documents import rare_characters
-from catalog_search.text import full_folding
+from catalog_search.expansion import expand
+from catalog_search.relaxing import Relaxed
+from catalog_search.text import cut, full_folding
 from catalog_search.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from catalog_search.database import Database
     from catalog_search.expansion import Expansion, Source
@@ -51,6 +54,10 @@ class Trial(Catalog):
         """Return this thread's connection to the database, which is open for reading only."""
         return self._database.connection()
 
+    def errors(self) -> AbstractContextManager[None]:
+        """Turn SQLite's errors into DatabaseError, for those who use `connection`."""
+        return self._database.errors()
+
     @property
     def language(self) -> Language:
         """The language that folds and inflects, as the database has it."""
@@ -79,6 +86,35 @@ class Trial(Catalog):
     def expand(self, question: str) -> tuple[Expansion, ...]:
         """Return a question's terms with their patterns: all that an answer takes from the vocabulary."""
         return self._ask(question)[0].expansions
+
+    def keys(self, question: str) -> set[str]:
+        """Return the keys that a question looks up: only pairs with one of them can change its expansion."""
+        found: set[str] = set()
+
+        def find(keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
+            found.update(keys)
+            return {}
+
+        folding, _ = self._folding(cut(question)[0])
+        expand(question, self._language, folding, find, self._longest)
+        return found
+
+    def unknown_words(self, question: str) -> dict[str, list[str]]:
+        """Return the words of a question that occur nowhere, each with the nearest words that do, nearest first."""
+        with self.errors():
+            connection = self.connection()
+            asked, _ = self._ask(question)
+            relaxed = Relaxed(connection, self._statements, self._language, self._figures)
+            found: dict[str, list[str]] = {}
+            for one in self._unknown(asked):
+                words = one.term.split(" ")
+                for word in words:
+                    # of a phrase or compound that does not occur, words may
+                    sql = self._statements["words_by_start"]
+                    if len(words) == 1 or not connection.execute(sql, (word, word + "{", 1)).fetchone():
+                        near = [other for other, _, likeness in relaxed.nearest(word) if likeness >= SUGGESTED_LEAST]
+                        found.setdefault(word, near)
+            return found
 
     def _find(self, keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
         return super()._find(keys) if self._used is None else self._used.find(keys)

@@ -11,8 +11,9 @@ left_out:
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from catalog_search.errors import VocabularyError, nearest
 from catalog_search.expansion import Asked, Expansion, Source, expand, key_of, matches, translations
@@ -98,7 +99,20 @@ class Vocabulary:
         Raises:
             VocabularyError: with file, line and key, whatever is wrong.
         """
-        return _load(cls, path, language)
+        return _load(cls, path, language, None)
+
+    @classmethod
+    def load_with_faults(
+        cls, path: str | Path, language: str | None = None
+    ) -> tuple[Vocabulary, list[VocabularyError]]:
+        """Read what can be used of a vocabulary file; return it, and all that is wrong, in the order of the lines.
+
+        Raises:
+            VocabularyError: nothing of the file can be used: it is not YAML, or has no language.
+        """
+        wrong: list[VocabularyError] = []
+        vocabulary = _load(cls, path, language, wrong)
+        return vocabulary, sorted(wrong, key=lambda one: one.line or 0)
 
     @classmethod
     def empty(cls, language: Language) -> Vocabulary:
@@ -154,20 +168,48 @@ def asked_words_for(title: str, entries: Iterable[Entry]) -> list[str]:
     return list(dict.fromkeys(entry.asked for entry in entries if f" {entry.source.pattern}" in padded))
 
 
-def _load(cls: type[Vocabulary], path: str | Path, language: str | None) -> Vocabulary:
+# What is wrong is kept in a list where there is one, and what it is about left out; else it is raised.
+_Wrong: TypeAlias = "list[VocabularyError] | None"
+
+
+@contextmanager
+def _kept(wrong: _Wrong) -> Iterator[None]:
+    try:
+        yield
+    except VocabularyError as problem:
+        if wrong is None:
+            raise
+        wrong.append(problem)
+
+
+def _load(cls: type[Vocabulary], path: str | Path, language: str | None, wrong: _Wrong) -> Vocabulary:
     top = read(path, VocabularyError)
-    _known_keys(top, _KEYS, path)
+    _known_keys(top, _KEYS, path, wrong)
     tag = top.get("language") or language
     if not tag:
         raise VocabularyError("no language; add for example “language: en”", path=path, key="language")
-    pairs = [_pair(item, line, path) for item, line in _items(top, "pairs", path, required=True)]
-    for item, line in _items(top, "left_out", path):
-        _left_out(item, line, path)
-    name = _text(top, "source_name", path)
-    return cls(pairs, load_language(str(tag)), name, path)
+    pack = load_language(str(tag))
+    pairs: list[Pair] = []
+    name = ""
+    with _kept(wrong):
+        name = _text(top, "source_name", path)
+    with _kept(wrong):
+        for item, line in _items(top, "pairs", path, wrong, required=True):
+            with _kept(wrong):
+                pair = _pair(item, line, path, wrong)
+                if wrong is not None:
+                    cls([pair], pack, name, path)  # so that one that cannot be compiled is named, and the rest kept
+                pairs.append(pair)
+    with _kept(wrong):
+        for item, line in _items(top, "left_out", path, wrong):
+            with _kept(wrong):
+                _left_out(item, line, path, wrong)
+    return cls(pairs, pack, name, path)
 
 
-def _items(top: YamlMapping, key: str, path: object, *, required: bool = False) -> list[tuple[YamlMapping, int]]:
+def _items(
+    top: YamlMapping, key: str, path: object, wrong: _Wrong, *, required: bool = False
+) -> list[tuple[YamlMapping, int]]:
     if key not in top and not required:
         return []
     value = top.get(key)
@@ -178,14 +220,17 @@ def _items(top: YamlMapping, key: str, path: object, *, required: bool = False) 
             f"{key} must be a list of pairs such as - {{asked: labor, source: labour}}",
             path=path, line=top.lines.get(key), key=key,
         )  # fmt: skip
+    items = []
     for item, line in zip(value, value.lines, strict=True):
-        if not isinstance(item, YamlMapping):
-            raise VocabularyError("a pair is {asked: …, source: …}", path=path, line=line, key=key)
-    return list(zip(value, value.lines, strict=True))
+        with _kept(wrong):
+            if not isinstance(item, YamlMapping):
+                raise VocabularyError("a pair is {asked: …, source: …}", path=path, line=line, key=key)
+            items.append((item, line))
+    return items
 
 
-def _pair(item: YamlMapping, line: int, path: object) -> Pair:
-    _known_keys(item, _PAIR_KEYS, path)
+def _pair(item: YamlMapping, line: int, path: object, wrong: _Wrong) -> Pair:
+    _known_keys(item, _PAIR_KEYS, path, wrong)
     asked = _text(item, "asked", path)
     if not asked:
         raise VocabularyError("the pair has no asked word", path=path, line=line, key="asked")
@@ -208,8 +253,8 @@ def _sources(item: YamlMapping, line: int, path: object) -> tuple[str, ...]:
     return tuple(sources)
 
 
-def _left_out(item: YamlMapping, line: int, path: object) -> None:
-    _known_keys(item, _LEFT_OUT_KEYS, path)
+def _left_out(item: YamlMapping, line: int, path: object, wrong: _Wrong) -> None:
+    _known_keys(item, _LEFT_OUT_KEYS, path, wrong)
     for key in ("asked", "reason"):
         if not _text(item, key, path):
             raise VocabularyError(f"what is left out needs its {key}", path=path, line=line, key=key)
@@ -223,9 +268,10 @@ def _text(item: YamlMapping, key: str, path: object) -> str:
     return (value or "").strip()
 
 
-def _known_keys(item: YamlMapping, known: Sequence[str], path: object) -> None:
+def _known_keys(item: YamlMapping, known: Sequence[str], path: object, wrong: _Wrong) -> None:
     for key in item:
         if key not in known:
-            raise VocabularyError(
-                f'unknown key "{key}".{nearest(key, known)}', path=path, line=item.lines[key], key=key
-            )
+            with _kept(wrong):
+                raise VocabularyError(
+                    f'unknown key "{key}".{nearest(key, known)}', path=path, line=item.lines[key], key=key
+                )

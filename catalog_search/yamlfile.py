@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
 
 class Mapping(dict[str, Any]):
-    """A YAML mapping that knows the file's line of itself (`line`) and of each key (`lines[key]`)."""
+    """A YAML mapping that knows the file's line of itself (`line`) and of each key (`lines[key]`).
+
+    `spans[key]` is where the value of a key stands in the text, its quotation marks included: start and end.
+    """
 
     line: int
     lines: dict[str, int]
+    spans: dict[str, tuple[int, int]]
 
 
 class Sequence(list[Any]):
@@ -112,6 +116,7 @@ def _construct(
     mapping = Mapping()
     mapping.line = node.start_mark.line + 1
     mapping.lines = {}
+    mapping.spans = {}
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
         if not isinstance(key_node, yaml.ScalarNode):
@@ -121,4 +126,5 @@ def _construct(
             raise error("the key is given twice", path=path, line=line, key=key)
         mapping[key] = _construct(value_node, error, path, depth + 1, budget)
         mapping.lines[key] = line
+        mapping.spans[key] = (value_node.start_mark.index, value_node.end_mark.index)
     return mapping

@@ -13,6 +13,7 @@ import pytest
 from support import SHARED, write_vocabulary
 
 from catalog_search import Catalog, Settings, build
+from catalog_search.measure import measured_at_build
 
 CATALOGUES = SHARED / "catalogues"
 PAIRS = SHARED / "vocab" / "asked_to_source_pairs_dev.tsv"
@@ -185,6 +186,47 @@ def test_a_word_start_is_counted_as_a_plain_loop_does(
     catalog = opened(name, language="pt-BR", duplicates="merge")
     held = [title for title in documents.values() if all(starting([title], word) for word in question.split())]
     assert count(catalog, question) == len(held)
+
+
+OPEN_PAIRS = {
+    "UNESCO UIS": ("uis_indicators", "en", 49),
+    "ILOSTAT": ("ilostat_indicators_2022", "en", 21),
+    "IBGE CNAE": ("cnae_subclasses", "pt-BR", 29),
+    "BCB SGS": ("bcb_sgs_curated", "pt-BR", 10),
+}
+
+
+def words_of(row: dict[str, str]) -> list[str]:
+    """Return what a search can find in a row: title and id, and a compound's joined form (well-being, wellbeing)."""
+    found = []
+    for text in (row["title"], row["id"]):
+        found.append(f" {folded(text)}")
+        compounds = (re.sub(r"[^\w\s]", "", chunk) for chunk in text.split() if re.search(r"\w[-.'’&_]\w", chunk))
+        found += [f" {folded(one)}" for one in compounds if text is row["title"]]
+    return found
+
+
+@pytest.mark.parametrize("publisher", OPEN_PAIRS)
+def test_every_open_pair_is_counted_as_a_plain_loop_does(opened: Opener, publisher: str) -> None:
+    name, language, number = OPEN_PAIRS[publisher]
+    catalog = opened(name, pairs=publisher, language=language)
+    source = [words_of(row) for row in rows(name)]
+
+    def holding(*starts: str) -> set[int]:
+        patterns = [f" {folded(start)}" for start in starts]
+        return {
+            place
+            for place, texts in enumerate(source)
+            if any(pattern in text for pattern in patterns for text in texts)
+        }
+
+    measured = measured_at_build(catalog._database.connection())
+    pairs = pairs_of(publisher)
+    assert len(measured) == len(pairs) == number
+    for one, pair in zip(measured, pairs, strict=True):
+        asked, held = holding(pair["asked"]), holding(*pair["source"])
+        assert (one.asked, list(one.source)) == (pair["asked"], pair["source"])
+        assert (one.asked_documents, one.source_documents, one.gain) == (len(asked), len(held), len(held - asked)), one
 
 
 # --- nothing lost

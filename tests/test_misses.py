@@ -1,0 +1,237 @@
+"""A log of questions: each that found nothing is listed, and no line that cannot be read takes another with it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from support import built
+
+from catalog_search import SourceError
+from catalog_search.cli import main
+from catalog_search.misses import Miss, find_misses
+from catalog_search.questionlog import BadLine, Logged, read_log
+from catalog_search.trial import Trial
+
+ROWS = [
+    {"id": "1", "title": "Unemployment rate"},
+    {"id": "2", "title": "Claims paid by insurers"},
+    {"id": "3", "title": "Joblessness by sex"},
+]
+
+
+def jsonl(path: Path, *lines: object) -> str:
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
+    return str(path)
+
+
+def questions(path: str, column: str | None = None) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    """Return line and question, and line and reason of what cannot be read."""
+    found = list(read_log(path, column))
+    return (
+        [(one.line, one.query) for one in found if isinstance(one, Logged)],
+        [(one.line, one.reason) for one in found if isinstance(one, BadLine)],
+    )
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["misses", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("misses") / "a.db"
+    built(ROWS, to=path)
+    return path
+
+
+# --- reading a log
+
+
+@pytest.mark.parametrize("name", ["query", "question", "q", "search_query", "search_term", "search", "keyword", "text"])
+def test_a_column_of_questions_is_known_by_its_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.csv").write_text(f"when,{name.upper()}\n1,wages\n2,rents\n", "utf-8")
+    assert questions(str(tmp_path / "a.csv")) == ([(2, "wages"), (3, "rents")], [])
+    assert questions(jsonl(tmp_path / "a.jsonl", {"when": 1, name: "wages"})) == ([(1, "wages")], [])
+
+
+def test_a_column_may_be_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("query,Frage\nwrong,wages\n", "utf-8")
+    assert questions(str(tmp_path / "a.csv"), "Frage") == ([(2, "wages")], [])
+    assert questions(jsonl(tmp_path / "a.jsonl", {"query": "wrong", "Frage": "wages"}), "Frage")[0] == [(1, "wages")]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_delimited_logs_of_any_form_are_read(tmp_path: Path, delimiter: str, encoding: str, end: str) -> None:
+    asked = ["wages", 'the "best" wages', f"a{delimiter}b", "two\nlines", "câncer", "人口"]
+    with open(tmp_path / "a.log", "w", encoding=encoding, newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator=end)
+        writer.writerow(["n", "question"])
+        writer.writerows(enumerate(asked))
+    found, bad = questions(str(tmp_path / "a.log"))
+    assert ([one for _, one in found], bad) == (asked, [])
+
+
+def test_a_bad_line_is_named_and_no_other_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(
+        b'{"query": "one"}\nnot json\n[1]\n\n{"asked": "x"}\n{"query": 5}\n{"query": " "}\n{"query": "\xff"}\n'
+        b'{"query": "two"\n{}\n' + b"[" * 100_000 + b'\n{"query": null}\n{"query": "three"}'
+    )
+    found, bad = questions(str(path))
+    assert found == [(1, "one"), (13, "three")]
+    assert [line for line, _ in bad] == [2, 3, 5, 6, 7, 8, 9, 10, 11, 12]
+    reasons = dict(bad)
+    assert "not JSON" in reasons[2]
+    assert "it has asked" in reasons[5]
+    assert reasons[6] == '"query" is not text'
+    assert reasons[7] == '"query" is empty'
+    assert reasons[8] == '"query" is not UTF-8'
+
+
+def test_an_open_quotation_mark_spoils_its_own_line_only(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'n,query\n1,one\n2,"open\n3,three\n4,"four"x\n5\n6,\xff\n7,"sev""en"\n8,"two\nlines"\n9,nine')
+    found, bad = questions(str(path))
+    assert found == [(2, "one"), (4, "three"), (8, 'sev"en'), (9, "two\nlines"), (11, "nine")]
+    assert [line for line, _ in bad] == [3, 5, 6, 7]
+
+
+SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+WORDS = st.text(st.sampled_from("abc \"',;é\n"), min_size=1, max_size=8).filter(lambda one: bool(one.strip()))
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=SLOW,
+    phases=[Phase.explicit, Phase.generate],
+)
+@given(st.lists(st.tuples(WORDS, st.booleans()), min_size=1, max_size=12))
+def test_every_good_line_of_a_log_is_read(tmp_path: Path, lines: list[tuple[str, bool]]) -> None:
+    good = [json.dumps({"q": text}) for text, _ in lines]
+    written = [text if whole else text[:-2] for text, (_, whole) in zip(good, lines, strict=True)]
+    (tmp_path / "a.jsonl").write_text("{}\n" + "\n".join(written), "utf-8")
+    found, bad = questions(str(tmp_path / "a.jsonl"))
+    assert [text for _, text in found] == [text for text, whole in lines if whole]
+    assert len(found) + len(bad) == len(lines) + 1
+
+
+def test_a_file_that_is_no_log_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="cannot be read"):
+        list(read_log(str(tmp_path / "none")))
+    (tmp_path / "a.csv").write_text("id,title\n1,wages\n", "utf-8")
+    with pytest.raises(SourceError, match=r"no column is “query” or .*its header is “id”, “title”; name the column"):
+        list(read_log(str(tmp_path / "a.csv")))
+    (tmp_path / "b.csv").write_text("", "utf-8")
+    assert questions(str(tmp_path / "b.csv")) == ([], [])
+
+
+def test_a_long_log_is_read_line_by_line(tmp_path: Path) -> None:
+    import tracemalloc
+
+    path = tmp_path / "a.jsonl"
+    line = json.dumps({"query": "wages", "note": "x" * 1_000}) + "\n"
+    path.write_text(line * 20_000, "utf-8")
+    told: list[tuple[float | None, int]] = []
+    tracemalloc.start()
+    found = sum(isinstance(one, Logged) for one in read_log(str(path), None, lambda *one: told.append(one)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == 20_000
+    assert peak < 2_000_000  # the file has 20
+    assert told == [(pytest.approx(number / 20_000), number) for number in range(1_000, 20_001, 1_000)]
+
+
+# --- what was asked in vain
+
+
+def test_questions_without_an_answer_are_folded_grouped_and_counted(tmp_path: Path, database: Path) -> None:
+    asked = ["joblesness", "Joblesness ", "zebra", "unemployment"]
+    log = jsonl(tmp_path / "a.jsonl", *({"query": one} for one in asked))
+    done = run(log, "--db", database, "--json")
+    found = json.loads(done.output)
+    assert done.exit_code == 0
+    assert [(one["query"], one["count"]) for one in found["misses"]] == [("joblesness", 2), ("zebra", 1)]
+    assert found["misses"][0]["unknown"] == {"joblesness": ["joblessness"]}
+    assert found["misses"][1]["unknown"] == {"zebra": []}
+    assert (found["questions"], found["distinct"], found["missed"]) == (4, 3, 3)
+
+
+def test_only_the_words_that_occur_nowhere_are_named(tmp_path: Path, database: Path) -> None:
+    log = jsonl(tmp_path / "a.jsonl", {"query": "unemployment claims"}, {"query": "paid leaves-claims unemploymant"})
+    with Trial.open(database) as catalog:
+        found = find_misses(log, catalog)
+    assert found.misses == [
+        Miss("paid leaves claims unemploymant", 1, {"leaves": [], "unemploymant": ["unemployment"]}),
+        Miss("unemployment claims", 1, {}),
+    ]
+
+
+def test_without_a_catalogue_the_log_tells_what_was_missed(tmp_path: Path) -> None:
+    log = jsonl(
+        tmp_path / "a.jsonl",
+        {"query": "a b", "tool": "search", "results": 0, "relaxed": False},
+        {"query": "A  b", "results": 3, "relaxed": True},
+        {"query": "c", "results": 3, "relaxed": False},
+        {"query": "d", "tool": "search_text", "results": 0, "relaxed": False},
+        {"query": "e"},
+    )
+    found = find_misses(log)
+    assert (found.misses, found.questions, found.missed, found.untold) == ([Miss("a b", 2, {})], 5, 2, 2)
+    with pytest.raises(SourceError, match="does not say which questions had results; name the catalogue"):
+        find_misses(jsonl(tmp_path / "b.jsonl", {"query": "a"}))
+
+
+def test_a_delimited_log_tells_it_too(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("query,results\nwages,0\nrents,12\nwages,0\n", "utf-8")
+    assert find_misses(str(tmp_path / "a.csv")).misses == [Miss("wages", 2, {})]
+
+
+def test_redacted_no_question_is_printed(tmp_path: Path, database: Path) -> None:
+    secret = ["my neighbour unemploymant", "zebra 5551234", "x9y", "unemployment claims"]
+    log = jsonl(tmp_path / "a.jsonl", *({"query": one, "results": 0} for one in [*secret, secret[0]]))
+    for options in ([], ["--db", database]):
+        found = json.loads(run(log, "--redact", "--json", *options).output)
+        words = {one["word"]: one["count"] for one in found["misses"]}
+        assert words["neighbour"] == words["unemploymant"] == 2
+        assert words["zebra"] == 1
+        assert all(word.isalpha() for word in words)
+        assert ("claims" in words) == (not options)  # the catalogue has it
+        text = run(log, "--redact", *options).output
+        assert not any(one in text for one in [*secret, "5551234", "x9y"])
+
+
+def test_questions_of_signs_and_of_nothing_are_counted(tmp_path: Path, database: Path) -> None:
+    log = jsonl(tmp_path / "a.jsonl", {"query": "???"}, {"query": "???"}, {"query": "the"}, {"query": "\x00wages"})
+    with Trial.open(database) as catalog:
+        assert [(one.query, one.count) for one in find_misses(log, catalog).misses] == [("???", 2), ("", 1), ("the", 1)]
+
+
+def test_bad_lines_go_to_standard_error_and_what_is_printed_steers_no_terminal(tmp_path: Path, database: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("{bad\n" * 30 + json.dumps({"query": "zebra \x1b[2J"}) + "\n", "utf-8")
+    done = run(path, "--db", database)
+    assert done.exit_code == 0
+    assert "a.jsonl, line 1: not JSON" in done.stderr
+    assert "and 10 more lines without a question" in done.stderr
+    assert done.stdout.splitlines() == ["  1  zebra 2j  (zebra; 2j)", "1 question, 1 without a strict answer"]
+    found: dict[str, Any] = json.loads(run(path, "--db", database, "--json").stdout)
+    assert found["bad"] == len(found["bad_lines"]) == 30
+    assert found["bad_lines"][29] == {"file": str(path), "line": 30, "reason": found["bad_lines"][0]["reason"]}
+
+
+def test_what_cannot_be_read_ends_with_one_message(tmp_path: Path, database: Path) -> None:
+    for arguments in ([tmp_path / "none"], [jsonl(tmp_path / "a.jsonl", {"query": "a"}), "--db", tmp_path / "none.db"]):
+        done = run(*arguments)
+        assert done.exit_code == 1
+        assert done.stderr.startswith("Error: ")
+        assert "Traceback" not in done.output
