@@ -118,10 +118,10 @@ class Lexicon:
         """Yield id and title, in normal form, of every document."""
         yield from self._connection.execute("SELECT id, title_lc FROM documents ORDER BY rowid")
 
-    def titles_of(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Yield id and title, in normal form, of those documents that there are, in the order of the ids."""
+    def titles_of(self, ids: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+        """Yield id, title, and title in normal form of those documents that there are, in the order of the ids."""
         for id in ids:
-            yield from self._connection.execute("SELECT id, title_lc FROM documents WHERE id = ?", (id,))
+            yield from self._connection.execute("SELECT id, title, title_lc FROM documents WHERE id = ?", (id,))
 
     def measured(self, proposals: Iterable[Proposal], *, inflected: bool = True) -> list[Candidate]:
         """Measure proposals; return what is not refused, the largest gain first, inflections of one pair as one.
@@ -152,7 +152,7 @@ class Lexicon:
         for one in proposals:
             asked, source = self.fold(one.asked), self.fold(one.source)
             key = self.key(asked)
-            if key and source and (key, source) not in self._known and not self._is_found_anyway(asked, source):
+            if key and (key, source) not in self._known and self._may_gain(asked, source):
                 unique.setdefault((asked, source), one._replace(asked=asked, source=source))
         vocabulary = self.catalog.vocabulary([Pair(one.asked, (one.source,), False, 0) for one in unique.values()])
         kept, impure = [], []
@@ -168,10 +168,16 @@ class Lexicon:
             kept.append(made._replace(warnings=self._warnings(made, pure.others)))
         return kept, impure
 
-    def _is_found_anyway(self, asked: str, source: str) -> bool:
-        """Tell whether a source begins with the asked word, or with its singular, which is searched with it."""
-        before, blank, last = asked.rpartition(" ")
-        return source.startswith((asked, before + blank + self.language.singular(last)))
+    def _may_gain(self, asked: str, source: str) -> bool:
+        """Tell whether a source has words of the catalogue, and is neither found by the asked words nor among them."""
+        *before, last = source.split() or [""]
+        if not last or not all(word in self.words for word in before) or not self.occurs(last):
+            return False
+        start, blank, end = asked.rpartition(" ")
+        singular = self.language.singular
+        if {singular(word) for word in source.split()} <= {singular(word) for word in asked.split()}:
+            return False
+        return not source.startswith((asked, start + blank + self.language.singular(end)))
 
     def _warnings(self, one: Candidate, others: tuple[str, ...]) -> tuple[str, ...]:
         said = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catalog_search import cli_suggest as _  # its commands are those of vocab
 from catalog_search.cli_vocab import misses, vocab
 from catalog_search.errors import CatalogSearchError
 from catalog_search.options import as_json, database

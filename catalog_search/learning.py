@@ -8,8 +8,9 @@ is counted in different right documents:
     ratio      Dunning's log-likelihood ratio of the four counts, at least 3.84 (p < 0.05)
 
 What passes is measured on the catalogue (`catalog_search.candidates`), then tried on the judged questions that hold the
-unit. A pair stays if the ranks it gains outweigh those it harms and no right document leaves the first ten; and once
-more all together, the weakest taken out until no judged answer is lost.
+unit. A pair stays if the ranks it gains outweigh those it harms and no judged answer is lost; and once more all together,
+the weakest taken out until none is. An answer is lost where `vocab accept` would say so: a right document leaves the
+first ten and none takes its place, or a strict answer without a right document takes the place of a relaxed one.
 
 A gain does not prove sense: with few questions, words go together by chance. So the estimate is made of folds in which
 no right document is shared, by a sign test, and a person reads the pairs.
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.candidates import Candidate, Lexicon, Proposal
 from catalog_search.errors import SourceError
+from catalog_search.relevance import DEPTH
 from catalog_search.vocabulary import Pair
 
 if TYPE_CHECKING:
@@ -124,6 +126,21 @@ def sign_test(gained: int, lost: int) -> float:
     return min(1.0, 2 * tail)
 
 
+class Found(NamedTuple):
+    """How a judged question was answered."""
+
+    rank: int
+    """Of the first right document, from 1, among the first ten; else 0."""
+    right: float
+    """The grades of the right documents among the first ten, together."""
+    misled: bool
+    """Whether the answer is strict, and has no right document among its first hundred."""
+
+    def loses(self, after: Found) -> bool:
+        """Tell whether the answer is lost if it becomes another."""
+        return after.right < self.right or (after.misled and not self.misled)
+
+
 class Ranks:
     """The ranks of the right documents of judged questions, under one vocabulary or another.
 
@@ -135,14 +152,14 @@ class Ranks:
     def __init__(self, catalog: Trial, judged: Sequence[Judged]) -> None:
         self._catalog = catalog
         self.judged = judged
-        self._known: dict[tuple[int, object], int] = {}
+        self._known: dict[tuple[int, object], Found] = {}
         vocabulary = catalog.connection().execute(
             "SELECT asked, source FROM vocabulary ORDER BY rowid"
         )
         self._own = [Pair(asked, (source,), False, 0) for asked, source in vocabulary]
 
-    def under(self, pairs: Iterable[Candidate], places: Iterable[int] | None = None) -> dict[int, int]:
-        """Return place → rank, from 1, of the first right document among the first ten, else 0.
+    def under(self, pairs: Iterable[Candidate], places: Iterable[int] | None = None) -> dict[int, Found]:
+        """Return place → how the question is answered.
 
         Args:
             pairs: added to those of the database.
@@ -151,17 +168,23 @@ class Ranks:
         added = [Pair(one.asked, (one.source,), False, 0) for one in pairs]
         self._catalog.use(self._catalog.vocabulary([*self._own, *added]) if added else None)
         try:
-            return {place: self._rank(place) for place in (range(len(self.judged)) if places is None else places)}
+            return {place: self._found(place) for place in (range(len(self.judged)) if places is None else places)}
         finally:
             self._catalog.use(None)
 
-    def _rank(self, place: int) -> int:
+    def _found(self, place: int) -> Found:
         one = self.judged[place]
         # Equal expansions have equal answers.
         key = (place, self._catalog.expand(one.query))
         if key not in self._known:
-            found = self._catalog.search(one.query, limit=FIRST).results
-            self._known[key] = next((n for n, result in enumerate(found, 1) if result.id in one.grades), 0)
+            answer = self._catalog.search(one.query, limit=FIRST)
+            ids = [result.id for result in answer.results]
+            rank = next((n for n, id in enumerate(ids, 1) if id in one.grades), 0)
+            misled = bool(ids) and not answer.relaxed and not rank
+            if misled and len(ids) == FIRST:
+                more = self._catalog.search(one.query, limit=DEPTH).results
+                misled = not any(result.id in one.grades for result in more)
+            self._known[key] = Found(rank, sum(one.grades.get(id, 0) for id in ids), misled)
         return self._known[key]
 
     def change(self, pairs: Sequence[Candidate], places: Iterable[int] | None = None) -> Change:
@@ -171,9 +194,9 @@ class Ranks:
         after = self.under(pairs, places)
         return Change(
             len(before),
-            sum(rank > 0 for rank in before.values()),
-            sum(after[place] > 0 and not before[place] for place in before),
-            sum(before[place] > 0 and not after[place] for place in before),
+            sum(found.rank > 0 for found in before.values()),
+            sum(after[place].rank > 0 and not before[place].rank for place in before),
+            sum(before[place].rank > 0 and not after[place].rank for place in before),
         )
 
 
@@ -235,14 +258,14 @@ def taken_apart(lexicon: Lexicon, judged: Judged) -> Units | None:
     """Return what a question and its nearest right title have for themselves; None if no right document is there."""
     words = lexicon.fold(judged.query).split()
     forms = _forms(lexicon, words)
-    best: tuple[int, str, str] | None = None
-    for document, title in lexicon.titles_of(judged.grades):
-        common = len(forms & _forms(lexicon, title.split()))
+    best: tuple[int, str, str, list[str]] | None = None
+    for document, title, title_lc in lexicon.titles_of(judged.grades):
+        common = len(forms & _forms(lexicon, title_lc.split()))
         if best is None or common > best[0]:
-            best = (common, document, title)
+            best = (common, document, title, title_lc.split())
     if best is None or not words:
         return None
-    title_words = best[2].split()
+    title_words = best[3]
     theirs = _forms(lexicon, title_words)
     asked = {
         " ".join(unit) for unit in _stretches(lexicon, words, ASKED_WORDS)
@@ -337,19 +360,19 @@ def _judged(
 ) -> Learned | None:  # fmt: skip
     """Try a pair, beside those of the same unit that stay already; None if its harm is too large."""
     before, after = ranks.under(stay, places), ranks.under([*stay, candidate], places)
-    better = [place for place in places if after[place] and (not before[place] or after[place] < before[place])]
-    worse = [place for place in places if before[place] and (not after[place] or after[place] > before[place])]
-    lost = any(not after[place] for place in worse)
-    gained = sum(not before[place] for place in better)
-    moved = sum(_worth(after[place]) - _worth(before[place]) for place in places)
-    if moved <= 0 or lost or len(worse) > HARM * len(better):
+    worth = {place: _worth(after[place]) - _worth(before[place]) for place in places}
+    better = [place for place in places if worth[place] > 0]
+    worse = [place for place in places if worth[place] < 0]
+    lost = any(before[place].loses(after[place]) for place in places)
+    if sum(worth.values()) <= 0 or lost or len(worse) > HARM * len(better):
         return None
+    gained = sum(not before[place].rank for place in better)
     examples = [(ranks.judged[place].query, units[place].title) for place in better[:EXAMPLES]]
     return Learned(candidate, support, ratio, gained, len(better), len(worse), frozenset(better), tuple(examples))
 
 
-def _worth(rank: int) -> float:
-    return 1 / rank if rank else 0.0
+def _worth(found: Found) -> float:
+    return 1 / found.rank if found.rank else 0.0
 
 
 def _without_echoes(learned: Sequence[Learned]) -> list[Learned]:
@@ -375,7 +398,7 @@ def _without_losses(ranks: Ranks, units: Mapping[int, Units], learned: list[Lear
     before = ranks.under((), units)
     while kept:
         after = ranks.under([one.candidate for one in kept], units)
-        lost = [place for place in units if before[place] and not after[place]]
+        lost = [place for place in units if before[place].loses(after[place])]
         if not lost:
             break
         asked = f" {' '.join(units[lost[0]].words)} "

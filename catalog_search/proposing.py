@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
     from catalog_search.candidates import Lexicon
 
-STEM, STEM_SHARE, STEM_TAIL, STEMS = 5, 0.55, 5, 2
-"""Letters of a common start at least, its share of the longer word, letters after it at most, words proposed."""
+STEM, STEM_SHARE, STEM_TAIL = 5, 0.55, 5
+"""Letters of a common start at least, its share of the longer word, letters after it at most."""
+PROPOSED = 2
+"""Words that stems, or edits, propose for one that was asked."""
 EDITED = 6
 """Letters of a word that may be misspelt, at least."""
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def spelling_of_words(lexicon: Lexicon) -> Iterator[Proposal]:
@@ -87,7 +89,7 @@ def asked_forms(lexicon: Lexicon, asked: Mapping[str, int]) -> Iterator[Proposal
     for phrase, times in asked.items():
         first, blank, second = phrase.partition(" ")
         if blank:
-            if first + second in lexicon.words:
+            if _are_words(lexicon, first, second) and first + second in lexicon.words:
                 yield Proposal(phrase, lexicon.pattern(first + second), "compound", times)
             continue
         for other in [*plurals.get(lexicon.language.singular(phrase), ()), *lexicon.spellings.forms.get(phrase, ())]:
@@ -97,8 +99,13 @@ def asked_forms(lexicon: Lexicon, asked: Mapping[str, int]) -> Iterator[Proposal
             continue
         for place in range(2, len(phrase) - 2):
             first, second = phrase[:place], phrase[place:]
-            if first in lexicon.words and second in lexicon.words:
+            if first in lexicon.words and second in lexicon.words and _are_words(lexicon, first, second):
                 yield Proposal(phrase, f"{first} {second}", "compound", times)
+
+
+def _are_words(lexicon: Lexicon, *words: str) -> bool:
+    """Tell whether these are words of letters, two at least, and no stop words."""
+    return all(len(word) > 1 and word.isalpha() and not lexicon.language.is_stop(word) for word in words)
 
 
 def asked_stems(lexicon: Lexicon, asked: Mapping[str, int]) -> Iterator[Proposal]:
@@ -111,16 +118,16 @@ def asked_stems(lexicon: Lexicon, asked: Mapping[str, int]) -> Iterator[Proposal
             if common >= STEM_SHARE * longer and longer - common <= STEM_TAIL:
                 found.append((-common, abs(len(other) - len(word)), -lexicon.words[other], other))
         patterns = dict.fromkeys(lexicon.pattern(other) for *_, other in sorted(found))
-        for pattern in list(patterns)[:STEMS]:
+        for pattern in list(patterns)[:PROPOSED]:
             yield Proposal(word, pattern, "stem", times)
 
 
 def asked_edits(lexicon: Lexicon, asked: Mapping[str, int]) -> Iterator[Proposal]:
     """Propose the words that differ by one letter, for words that occur nowhere."""
     for word, times in _unknown(lexicon, asked):
-        if len(word) >= EDITED and word.isalpha():
+        if len(word) >= EDITED:
             found = sorted((-lexicon.words[other], other) for other in one_edit(word) if other in lexicon.words)
-            for _, other in found[:STEMS]:
+            for _, other in found[:PROPOSED]:
                 yield Proposal(word, lexicon.pattern(other), "edit", times)
 
 
@@ -133,7 +140,7 @@ def one_edit(word: str) -> set[str]:
     splits = [(word[:place], word[place:]) for place in range(len(word) + 1)]
     found = {one + two[1:] for one, two in splits if two}
     found |= {one + two[1] + two[0] + two[2:] for one, two in splits if len(two) > 1}
-    for letter in LETTERS:
+    for letter in _LETTERS:
         found |= {one + letter + two[1:] for one, two in splits if two}
         found |= {one + letter + two for one, two in splits}
     return found - {word}
@@ -141,5 +148,5 @@ def one_edit(word: str) -> set[str]:
 
 def _unknown(lexicon: Lexicon, asked: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     for word, times in asked.items():
-        if len(word) >= STEM and " " not in word and not word.isdigit() and not lexicon.occurs(word):
+        if len(word) >= STEM and word.isalpha() and not lexicon.language.is_stop(word) and not lexicon.occurs(word):
             yield word, times

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 COLUMNS = ("query", "question", "q", "search_query", "search_term", "search", "keyword", "text")
 """Names of the column that holds the question, the first that there is."""
+CLICKED = ("clicked", "clicked_id", "clicked_ids", "opened")
+"""Names of the member or column that holds the id that was chosen from the answer, or a list of them."""
+SESSIONS = ("session", "session_id", "user", "caller")
+"""Names of the member or column that tells who asked."""
 
 _HEAD = 1 << 16
 _SAMPLE = 20
@@ -33,6 +37,10 @@ class Logged(NamedTuple):
     query: str
     missed: bool | None
     """Whether it had no strict answer, None if the log does not say."""
+    clicked: tuple[str, ...] = ()
+    """Ids of what was chosen from its answer, where the log says so."""
+    session: str | None = None
+    """Who asked, where the log says so."""
 
 
 class BadLine(NamedTuple):
@@ -186,7 +194,11 @@ def _logged(line: int, name: str, value: Any, row: dict[str, Any]) -> Logged | B
         return BadLine(line, f'"{name}" is empty')
     if not value.isascii() and any("\udc80" <= sign <= "\udcff" for sign in value):
         return BadLine(line, f'"{name}" is not UTF-8')
-    return Logged(line, value, _missed(row.get("tool"), row.get("results"), row.get("relaxed")))
+    clicked = next((row[name] for name in CLICKED if row.get(name)), ())
+    session = next((str(row[name]) for name in SESSIONS if row.get(name)), None)
+    missed = _missed(row.get("tool"), row.get("results"), row.get("relaxed"))
+    ids = clicked if isinstance(clicked, list) else [clicked] if clicked else []
+    return Logged(line, value, missed, tuple(map(str, ids)), session)
 
 
 def _missed(tool: Any, results: Any, relaxed: Any) -> bool | None:

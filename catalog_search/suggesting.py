@@ -1,38 +1,126 @@
 """`vocab suggest`: candidate pairs from every way there is, each measured, none applied.
 
-    spelling     other spellings of the catalogue's words
+    spelling     other spellings of the catalogue's words, and words of other countries
     forms        plurals that their singular does not find, compounds joined and split
     aliases      a field of the documents that holds other names for them
-    thesaurus    a SKOS file or a CSV: altLabel → prefLabel
-    log          questions that were asked: their words that occur nowhere, what was clicked, what was asked next
-    judged       questions with known answers: their words that occur nowhere
+    thesaurus    a SKOS file or a table: altLabel → prefLabel
+    log          questions that were asked: spelling, forms, stems and single letters of their words, what was asked
+                 next, what was clicked
+    judged       the same for the words of questions with known answers, and what each way does to those answers
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from catalog_search import proposing
-from catalog_search.candidates import Lexicon
+from catalog_search import harvesting, proposing
+from catalog_search.candidates import Lexicon, Proposal
 from catalog_search.errors import QueryError
+from catalog_search.learning import Change, Ranks
+from catalog_search.questionlog import Logged, read_log
+from catalog_search.relevance import read_judged
+from catalog_search.thesaurus import labels
 from catalog_search.trial import Trial
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from catalog_search.candidates import Candidate
 
+WAYS = ("spelling", "forms", "aliases", "thesaurus", "log", "judged")
 WITHOUT_FILE = ("spelling", "forms")
+ADOPTED_GAIN, ADOPTED_LOSS = 2, 0.2
+"""A way is worth adopting on a catalogue if it gains so many judged questions, and loses that share of them at most."""
 
 
-def suggest(database: str, origin: str | None = None, file: str | None = None) -> list[Candidate]:
-    """Return candidate pairs for a catalogue, the largest gain first."""
+class Suggestions(NamedTuple):
+    """Candidate pairs, the largest gain first, and what the judged questions say of the ways they come from."""
+
+    candidates: list[Candidate]
+    ways: dict[str, Change]
+    """Way → what its candidates do to judged questions, where there are any."""
+    bad_lines: int = 0
+    """Lines of the log without a question."""
+
+
+def suggest(
+    database: str, way: str | None = None, file: str | None = None, field: str | None = None
+) -> Suggestions:
+    """Return candidate pairs for a catalogue.
+
+    Args:
+        database: a catalogue's database; only read.
+        way: one of WAYS; those that need no file by default.
+        file: the thesaurus, the log or the judged set.
+        field: of aliases: `keywords`, or a name of the documents' metadata.
+
+    Raises:
+        QueryError: the way needs a file, or a field, that is not named or not there.
+        SourceError: the file cannot be read.
+    """
+    if way is not None and way not in WAYS:
+        raise QueryError(f'there is no way "{way}". Known: {", ".join(WAYS)}.')
+    if (file is not None) != (way in ("thesaurus", "log", "judged")):
+        needs = "needs a FILE" if file is None else "reads no FILE"
+        raise QueryError(f"--from {way} {needs}" if way else "a FILE goes with --from thesaurus, log or judged")
+    if (field is not None) != (way == "aliases"):
+        raise QueryError("--from aliases and --field NAME go together: the field that holds the other names")
     with Trial.open(database) as catalog:
         lexicon = Lexicon(catalog)
-        proposals = []
-        for one in (origin,) if origin else WITHOUT_FILE:
-            if one == "spelling":
-                proposals += proposing.spelling_of_words(lexicon)
-            elif one == "forms":
-                proposals += proposing.forms_of_words(lexicon)
-            else:
-                raise QueryError(f"there is no way called {one}")
-        return lexicon.measured(proposals)
+        if way == "judged":
+            return _judged(lexicon, str(file))
+        if way == "log":
+            logged = [one if isinstance(one, Logged) else None for one in read_log(str(file))]
+            found = lexicon.measured(harvesting.from_log(lexicon, filter(None, logged)))
+            return Suggestions(found, {}, logged.count(None))
+        return Suggestions(lexicon.measured(_proposals(lexicon, way, file, field)), {})
+
+
+def _proposals(lexicon: Lexicon, way: str | None, file: str | None, field: str | None) -> Iterable[Proposal]:
+    if way in ("spelling", None):
+        yield from proposing.spelling_of_words(lexicon)
+    if way in ("forms", None):
+        yield from proposing.forms_of_words(lexicon)
+    if way == "aliases":
+        yield from harvesting.aliases(lexicon, str(field))
+    if way == "thesaurus":
+        for other, preferred in labels(str(file), lexicon.language.tag):
+            yield Proposal(other, lexicon.pattern(lexicon.fold(preferred)), "thesaurus")
+
+
+def _judged(lexicon: Lexicon, file: str) -> Suggestions:
+    judged = list(read_judged(file))
+    asked = harvesting.asked_words(lexicon, (one.query for one in judged))
+    candidates = lexicon.measured(
+        one for proposals in harvesting.from_words(lexicon, asked).values() for one in proposals
+    )
+    return Suggestions(candidates, ways_judged(Ranks(lexicon.catalog, judged), candidates))
+
+
+def ways_judged(ranks: Ranks, candidates: Iterable[Candidate], places: Iterable[int] | None = None) -> dict[str, Change]:
+    """Return what the candidates of each way, all together, do to judged questions.
+
+    Args:
+        ranks: of the questions.
+        candidates: of any ways.
+        places: of the questions that count; all by default.
+    """
+    ways: dict[str, list[Candidate]] = {}
+    for one in candidates:
+        ways.setdefault(one.origin, []).append(one)
+    return {way: ranks.change(ones, places) for way, ones in sorted(ways.items())}
+
+
+def is_adopted(change: Change) -> bool:
+    """Tell whether a way is worth adopting: it gains two judged questions, and loses at most a fifth of them.
+
+    >>> is_adopted(Change(100, 50, 5, 1)), is_adopted(Change(100, 50, 5, 2)), is_adopted(Change(100, 50, 1, 0))
+    (True, False, False)
+    """
+    return change.gained >= ADOPTED_GAIN and change.lost <= ADOPTED_LOSS * change.gained
+
+
+def as_json(found: Suggestions) -> Mapping[str, object]:
+    """Return suggestions as `vocab suggest --json` prints them."""
+    ways = {way: {**change.as_json(), "adopted": is_adopted(change)} for way, change in found.ways.items()}
+    return {"candidates": [one.as_json() for one in found.candidates], "ways": ways, "bad_lines": found.bad_lines}

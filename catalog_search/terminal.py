@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from catalog_search.builder import BuildReport
     from catalog_search.query import Query
@@ -170,6 +170,30 @@ def print_pairs(pairs: Sequence[dict[str, Any]]) -> None:
         ]
         line = "  ".join([*cells, row[-1]]).rstrip()
         click.secho(f"  {line}", bold=number == 0, fg="yellow" if number and row[5] != "ok" else None)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int], notes: Sequence[str] = ()) -> None:
+    """Print rows of text as a table.
+
+    Args:
+        head: the names of the columns.
+        rows: as long as the head.
+        right: places of the columns that are set to the right.
+        notes: for each row what is said below it, "" for nothing.
+    """
+    if not rows:
+        return
+    shown = [[visible(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[place]) for row in shown) for place in range(len(head))]
+    places = set(right)
+    for number, row in enumerate(shown):
+        cells = [
+            f"{cell:>{width}}" if place in places else f"{cell:<{width}}"
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        click.secho(f"  {'  '.join(cells)}".rstrip(), bold=number == 0)
+        if number and notes and notes[number - 1]:
+            click.secho(f"      {visible(notes[number - 1])}", fg="yellow")
 
 
 def print_figures(figures: dict[str, Any]) -> None:

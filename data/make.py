@@ -142,12 +142,15 @@ def spellings(package: Path) -> None:
 
 
 def one_letter_apart(word: str, other: str) -> bool:
-    """Tell whether two words of five letters or more differ by one letter that is changed, added or left out."""
+    """Tell whether two words of five letters or more differ by one letter: one too many, or another of like sound."""
     short, long = sorted((word, other), key=len)
     if len(long) - len(short) > 1 or len(short) < 5 or short == long:
         return False
     same = next((place for place, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
-    return long[same + 1 :] == short[same + (len(short) == len(long)) :]
+    if len(short) < len(long):
+        return long[same + 1 :] == short[same:]
+    alike = any({short[same], long[same]} <= set(sounds) for sounds in ("aeiouy", "csz", "ckq"))
+    return alike and long[same + 1 :] == short[same + 1 :]
 
 
 def one(package: Path, path: str) -> Path:

@@ -32,15 +32,17 @@ catalog
 measure purity relevance
 documents drafts tables changes checking scratch builder
 trial lint recount questionlog misses compare
+spelling candidates proposing harvesting thesaurus learning suggesting learnt
 server.contract server.corpus server.tools server.stdio server
-terminal options cli_vocab cli
+terminal options cli_vocab cli_suggest cli
 __main__
 """.split()
 
 # Third-party package → the modules that import it.
 DOORS = {
-    "click": {"cli", "cli_vocab", "options", "terminal"},
+    "click": {"cli", "cli_suggest", "cli_vocab", "options", "terminal"},
     "mcp": {"server.stdio", "server.tools"},
+    "rdflib": {"thesaurus"},
     "sqlite_utils": {"source", "tables"},
     "unidecode": {"text"},
     "yaml": {"yamlfile"},

@@ -76,7 +76,7 @@ def spelling(name: str, file: str, data: Path, folder: Path) -> dict[str, Any]:
     """Return how the pairs of the list fare on a catalogue, each of which finds nothing by the asked word."""
     path = built(file, data, folder)
     progress(name)
-    suggested = suggest(str(path), "spelling")
+    suggested = suggest(str(path), "spelling").candidates
     proposed = {(one.asked, one.source) for one in suggested}
     with open(data / "vocab" / "british_american_spelling.tsv", encoding="utf-8", newline="") as rows:
         listed = [(normalize(row["british"]), normalize(row["american"])) for row in csv.DictReader(rows, delimiter="\t")]

@@ -1,0 +1,103 @@
+"""A thesaurus → pairs of labels: what else a concept is called, and what it is called.
+
+SKOS in Turtle (.ttl) or RDF/XML (.rdf, .xml, .owl), read by rdflib, the extra `thesaurus`; or delimited text with
+columns `altLabel` and `prefLabel`, in which a cell may hold several labels, separated by `|` or line breaks.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catalog_search.csvfile import detect_delimiter
+from catalog_search.encodings import encoding_of
+from catalog_search.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FORMATS = {".ttl": "turtle", ".rdf": "xml", ".xml": "xml", ".owl": "xml"}
+_SKOS = "http://www.w3.org/2004/02/skos/core#"
+_OTHERS = ("altLabel", "hiddenLabel")
+_HEAD = 1 << 16
+
+
+def labels(path: str, language: str) -> Iterator[tuple[str, str]]:
+    """Yield (alternative label, preferred label) of every concept.
+
+    Args:
+        path: the file; its ending says what it is.
+        language: a tag; labels of other languages are left out, those without language are not.
+
+    Raises:
+        SourceError: the file cannot be read, holds no labels, or rdflib is wanted and not installed.
+    """
+    found = list(_of_graph(path, language) if Path(path).suffix.lower() in FORMATS else _of_table(path))
+    if not found:
+        raise SourceError(
+            f"holds no altLabel of a concept with a prefLabel in the language {language}",
+            path=path,
+        )
+    yield from found
+
+
+def _of_graph(path: str, language: str) -> Iterator[tuple[str, str]]:
+    try:
+        import rdflib
+    except ImportError:
+        raise SourceError(
+            "SKOS is read by rdflib, which is not installed; run: pip install 'catalog-search[thesaurus]'", path=path
+        ) from None
+    graph = rdflib.Graph()
+    try:
+        with open(path, "rb") as file:
+            graph.parse(file, format=FORMATS[Path(path).suffix.lower()], publicID=Path(path).absolute().as_uri())
+    except OSError as problem:
+        raise SourceError(f"cannot be read: {problem.strerror}", path=path) from None
+    except Exception as problem:  # each of its parsers raises errors of its own
+        line = getattr(problem, "lines", None)
+        said = " ".join(str(problem).split())
+        raise SourceError(
+            f"cannot be read as RDF: {said[:200]}", path=path, line=line + 1 if isinstance(line, int) else None
+        ) from None
+    wanted = language.split("-")[0].lower()
+
+    def spoken(concept: object, name: str) -> list[str]:
+        values = graph.objects(concept, rdflib.URIRef(_SKOS + name))  # type: ignore[arg-type]
+        return sorted(
+            str(value)
+            for value in values
+            if isinstance(value, rdflib.Literal) and (value.language or wanted).split("-")[0].lower() == wanted
+        )
+
+    for concept in sorted(set(graph.subjects(rdflib.URIRef(_SKOS + "prefLabel"), None)), key=str):
+        for preferred in spoken(concept, "prefLabel"):
+            for name in _OTHERS:
+                yield from ((other, preferred) for other in spoken(concept, name) if other != preferred)
+
+
+def _of_table(path: str) -> Iterator[tuple[str, str]]:
+    try:
+        with open(path, "rb") as binary:
+            head = binary.read(_HEAD)
+        encoding, _ = encoding_of(head, None, path)
+        with open(path, encoding=encoding, newline="") as file:
+            sample = [line for _, line in zip(range(20), file, strict=False)]
+            file.seek(0)
+            reader = csv.DictReader(file, delimiter=detect_delimiter(sample, ("altLabel", "prefLabel")))
+            columns = {str(name).strip().lstrip("\ufeff").lower(): name for name in reader.fieldnames or ()}
+            for name in ("altLabel", "prefLabel"):
+                if name.lower() not in columns:
+                    raise SourceError(f"the header has no column {name}; has: {', '.join(columns)}", path=path, line=1)
+            for row in reader:
+                preferred = str(row[columns["preflabel"]] or "").strip()
+                others = re.split(r"[|\n]", str(row[columns["altlabel"]] or ""))
+                yield from ((other.strip(), preferred) for other in others if other.strip() and preferred)
+    except OSError as problem:
+        raise SourceError(f"cannot be read: {problem.strerror}", path=path) from None
+    except UnicodeDecodeError:
+        raise SourceError(f"is not {encoding}; save it as UTF-8", path=path) from None
+    except csv.Error as problem:
+        raise SourceError(f"is no delimited text: {problem}", path=path) from None
