@@ -175,7 +175,7 @@ class Lexicon:
             return False
         start, blank, end = asked.rpartition(" ")
         singular = self.language.singular
-        if {singular(word) for word in source.split()} <= {singular(word) for word in asked.split()}:
+        if " " in asked and {singular(word) for word in source.split()} <= {singular(word) for word in asked.split()}:
             return False
         return not source.startswith((asked, start + blank + self.language.singular(end)))
 

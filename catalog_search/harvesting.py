@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 LONGEST = 3
 """Words of either side of a pair, at most."""
 CLICKS = 2
-"""Different documents whose titles must hold a word that stands for the asked one; one if the title says little more."""
-LITTLE = 2
+"""Different documents whose titles must hold a word that stands for the asked one; one if it is all that a title adds."""
 
 
 def aliases(lexicon: Lexicon, field: str) -> Iterator[Proposal]:
@@ -97,8 +96,8 @@ def from_words(lexicon: Lexicon, asked: Mapping[str, int]) -> dict[str, list[Pro
     made = chain(
         proposing.asked_spelling(lexicon, asked),
         proposing.asked_forms(lexicon, asked),
-        proposing.asked_stems(lexicon, asked),
         proposing.asked_edits(lexicon, asked),
+        proposing.asked_stems(lexicon, asked),
     )
     ways: dict[str, list[Proposal]] = defaultdict(list)
     for one in made:
@@ -111,7 +110,7 @@ def from_log(lexicon: Lexicon, logged: Iterable[Logged]) -> list[Proposal]:
     last: dict[str | None, Logged] = {}
     after: Counter[tuple[str, str]] = Counter()
     clicked: dict[tuple[str, str], set[str]] = defaultdict(set)
-    little: set[tuple[str, str]] = set()
+    alone: set[tuple[str, str]] = set()
     questions: list[str] = []
     for one in logged:
         questions.append(one.query)
@@ -129,15 +128,15 @@ def from_log(lexicon: Lexicon, logged: Iterable[Logged]) -> list[Proposal]:
             for word in more:
                 pair = (unknown[0], lexicon.pattern(word))
                 clicked[pair].add(document)
-                if len(more) <= LITTLE:
-                    little.add(pair)
+                if len(more) == 1:
+                    alone.add(pair)
     ways = from_words(lexicon, asked_words(lexicon, questions))
     sure = [*ways.pop("spelling", ()), *ways.pop("form", ()), *ways.pop("compound", ())]
     nexts = [Proposal(*pair, "next", times) for pair, times in after.items()]
     clicks = [
         Proposal(*pair, "clicked", len(documents))
         for pair, documents in clicked.items()
-        if len(documents) >= CLICKS or pair in little
+        if len(documents) >= CLICKS or pair in alone
     ]
     return [*sure, *nexts, *clicks, *chain.from_iterable(ways.values())]
 

@@ -116,6 +116,10 @@ def spellings(package: Path) -> None:
         pairs |= {tuple(sorted((word, other))) for other in found if other[-1] == word[-1] or len(found) == 1}
     paired = {word for pair in pairs for word in pair}
     # What no rule explains: a word that differs by one letter within it, if it is the only one.
+    for word in sorted(british - american - common - paired):
+        near = [other for other in sorted(american - british) if one_letter_apart(word, other, 4) and other[-1] == word[-1]]
+        if len(near) == 1:
+            pairs.add(tuple(sorted((word, near[0]))))
     by_shape: dict[tuple[int, str, str], list[str]] = {}
     for word in known:
         by_shape.setdefault((len(word), word[0], word[-1]), []).append(word)
@@ -141,10 +145,10 @@ def spellings(package: Path) -> None:
         file.writelines(f"  - {first} / {second}\n" for first, second in listed)
 
 
-def one_letter_apart(word: str, other: str) -> bool:
-    """Tell whether two words of five letters or more differ by one letter: one too many, or another of like sound."""
+def one_letter_apart(word: str, other: str, least: int = 5) -> bool:
+    """Tell whether two words of so many letters or more differ by one letter: one too many, or another of like sound."""
     short, long = sorted((word, other), key=len)
-    if len(long) - len(short) > 1 or len(short) < 5 or short == long:
+    if len(long) - len(short) > 1 or len(short) < least or short == long:
         return False
     same = next((place for place, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
     if len(short) < len(long):
