@@ -105,7 +105,9 @@ def vocab_learn(database: str, judged: str, output: str, as_keywords: bool, json
                 "documents": documents, "questions": questions,
             })  # fmt: skip
         else:
-            click.echo(f"{visible(output)}: {count(questions, 'question')} as keywords of {count(documents, 'document')}")
+            click.echo(
+                f"{visible(output)}: {count(questions, 'question')} as keywords of {count(documents, 'document')}"
+            )
         return
     with progress_bar("Learning", "parts", shown=not json_) as progress:
         lesson = learn_pairs(database, judged, output, progress)

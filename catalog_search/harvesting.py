@@ -1,8 +1,8 @@
 """Where candidate pairs come from when there is more than words: other names, logs, judged questions.
 
-    alias       a field of a document against its title: what differs
-    next        after a question with an unknown word, the same person asked the same with another one
-    clicked     after a question with an unknown word, a document was chosen: what its title says more
+alias       a field of a document against its title: what differs
+next        after a question with an unknown word, the same person asked the same with another one
+clicked     after a question with an unknown word, a document was chosen: what its title says more
 """
 
 from __future__ import annotations

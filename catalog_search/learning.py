@@ -153,9 +153,7 @@ class Ranks:
         self._catalog = catalog
         self.judged = judged
         self._known: dict[tuple[int, object], Found] = {}
-        vocabulary = catalog.connection().execute(
-            "SELECT asked, source FROM vocabulary ORDER BY rowid"
-        )
+        vocabulary = catalog.connection().execute("SELECT asked, source FROM vocabulary ORDER BY rowid")
         self._own = [Pair(asked, (source,), False, 0) for asked, source in vocabulary]
 
     def under(self, pairs: Iterable[Candidate], places: Iterable[int] | None = None) -> dict[int, Found]:
@@ -291,9 +289,7 @@ def _stretches(lexicon: Lexicon, words: Sequence[str], longest: int) -> Iterable
                 yield words[start : end + 1]
 
 
-def _tried(
-    lexicon: Lexicon, units: Mapping[int, Units]
-) -> dict[tuple[str, str], tuple[Candidate, int, float]]:
+def _tried(lexicon: Lexicon, units: Mapping[int, Units]) -> dict[tuple[str, str], tuple[Candidate, int, float]]:
     """Return the pairs of enough support and ratio that are measured."""
     asked_in: dict[str, set[str]] = defaultdict(set)
     source_in: dict[str, set[str]] = defaultdict(set)

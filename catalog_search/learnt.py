@@ -33,7 +33,7 @@ class Lesson(NamedTuple):
         """Return it as `vocab learn --json` prints it."""
         return {
             "pairs": [one.as_json() for one in self.learned],
-            "judged": self.judged.as_json(),
+            "judged_change": self.judged.as_json(),
             "estimate": self.others.as_json(),
         }
 
@@ -89,7 +89,9 @@ def _vocabulary(lesson: Lesson, language: str, name: str, judged: str) -> Iterab
 def _quoted(text: str) -> str:
     # YAML has no surrogate pairs, and takes neither of these for text.
     quoted = json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False)
-    return "".join(f"\\u{ord(sign):04x}" if "\x7f" <= sign <= "\x9f" or sign in "\u2028\u2029\ufeff" else sign for sign in quoted)
+    return "".join(
+        f"\\u{ord(sign):04x}" if "\x7f" <= sign <= "\x9f" or sign in "\u2028\u2029\ufeff" else sign for sign in quoted
+    )
 
 
 def write_keywords(database: str, judged: str, output: str) -> tuple[int, int]:

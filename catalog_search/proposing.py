@@ -89,7 +89,11 @@ def asked_forms(lexicon: Lexicon, asked: Mapping[str, int]) -> Iterator[Proposal
     for phrase, times in asked.items():
         first, blank, second = phrase.partition(" ")
         if blank:
-            if min(len(first), len(second)) > 1 and phrase.replace(" ", "").isalpha() and first + second in lexicon.words:
+            if (
+                min(len(first), len(second)) > 1
+                and phrase.replace(" ", "").isalpha()
+                and first + second in lexicon.words
+            ):
                 yield Proposal(phrase, lexicon.pattern(first + second), "compound", times)
             continue
         for other in [*plurals.get(lexicon.language.singular(phrase), ()), *lexicon.spellings.forms.get(phrase, ())]:

@@ -1,12 +1,12 @@
 """`vocab suggest`: candidate pairs from every way there is, each measured, none applied.
 
-    spelling     other spellings of the catalogue's words, and words of other countries
-    forms        plurals that their singular does not find, compounds joined and split
-    aliases      a field of the documents that holds other names for them
-    thesaurus    a SKOS file or a table: altLabel → prefLabel
-    log          questions that were asked: spelling, forms, stems and single letters of their words, what was asked
-                 next, what was clicked
-    judged       the same for the words of questions with known answers, and what each way does to those answers
+spelling     other spellings of the catalogue's words, and words of other countries
+forms        plurals that their singular does not find, compounds joined and split
+aliases      a field of the documents that holds other names for them
+thesaurus    a SKOS file or a table: altLabel → prefLabel
+log          questions that were asked: spelling, forms, stems and single letters of their words, what was asked
+             next, what was clicked
+judged       the same for the words of questions with known answers, and what each way does to those answers
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ class Suggestions(NamedTuple):
     """Lines of the log without a question."""
 
 
-def suggest(
-    database: str, way: str | None = None, file: str | None = None, field: str | None = None
-) -> Suggestions:
+def suggest(database: str, way: str | None = None, file: str | None = None, field: str | None = None) -> Suggestions:
     """Return candidate pairs for a catalogue.
 
     Args:
@@ -97,7 +95,9 @@ def _judged(lexicon: Lexicon, file: str) -> Suggestions:
     return Suggestions(candidates, ways_judged(Ranks(lexicon.catalog, judged), candidates))
 
 
-def ways_judged(ranks: Ranks, candidates: Iterable[Candidate], places: Iterable[int] | None = None) -> dict[str, Change]:
+def ways_judged(
+    ranks: Ranks, candidates: Iterable[Candidate], places: Iterable[int] | None = None
+) -> dict[str, Change]:
     """Return what the candidates of each way, all together, do to judged questions.
 
     Args:

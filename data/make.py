@@ -117,7 +117,9 @@ def spellings(package: Path) -> None:
     paired = {word for pair in pairs for word in pair}
     # What no rule explains: a word that differs by one letter within it, if it is the only one.
     for word in sorted(british - american - common - paired):
-        near = [other for other in sorted(american - british) if one_letter_apart(word, other, 4) and other[-1] == word[-1]]
+        near = [
+            other for other in sorted(american - british) if one_letter_apart(word, other, 4) and other[-1] == word[-1]
+        ]
         if len(near) == 1:
             pairs.add(tuple(sorted((word, near[0]))))
     by_shape: dict[tuple[int, str, str], list[str]] = {}
@@ -138,7 +140,9 @@ def spellings(package: Path) -> None:
     licence = one(package, "doc/scowl/copyright").read_text("utf-8")
     path = HERE.parent / "vocab" / "spellings" / "en-scowl.yaml"
     with path.open("w", encoding="utf-8", newline="") as file:
-        file.write("# English words that are written in two ways. Modified: paired, and only those two ways, of the word\n")
+        file.write(
+            "# English words that are written in two ways. Modified: paired, and only those two ways, of the word\n"
+        )
         file.write("# lists of SCOWL, Debian package scowl 2020.12.07-2, by data/make.py. Its licence:\n#\n")
         file.writelines(f"# {line}".rstrip() + "\n" for line in licence.splitlines())
         file.write("\nlanguage: en\npairs:\n")

@@ -53,7 +53,8 @@ def test_a_sure_rule_makes_an_asked_word(word: str, expected: list[tuple[str, st
 
 
 @pytest.mark.parametrize(
-    "word", "doctor number factor exercise enterprises revised size sizes prize seized noise rising comprise maize".split()
+    "word",
+    "doctor number factor exercise enterprises revised size sizes prize seized noise rising comprise maize".split(),
 )
 def test_no_word_is_made_where_all_of_english_writes_one(word: str) -> None:
     assert ENGLISH.asked_for(word) == []

@@ -137,7 +137,9 @@ def test_the_largest_gain_comes_first_and_inflections_are_one_pair(lexicon: Lexi
     ]  # fmt: skip
 
 
-WORDS = sorted({word for title in TITLES for word in title.lower().split()} | set("labor lit cit woman enrol jobs x".split()))
+WORDS = sorted(
+    {word for title in TITLES for word in title.lower().split()} | set("labor lit cit woman enrol jobs x".split())
+)
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join) | st.text(max_size=8)
 
 
@@ -181,7 +183,10 @@ def test_without_a_way_it_is_those_that_need_no_file(database: str) -> None:
 
 
 def test_aliases_are_compared_with_titles(database: str) -> None:
-    assert pairs(database, "aliases", field="other") == {("manpower", "labour", "alias"), ("cancer", "neoplasm", "alias")}
+    assert pairs(database, "aliases", field="other") == {
+        ("manpower", "labour", "alias"),
+        ("cancer", "neoplasm", "alias"),
+    }
     one = next(one for one in suggest(database, "aliases", field="other").candidates if one.asked == "cancer")
     assert one.times == 2
 

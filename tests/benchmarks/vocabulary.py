@@ -99,7 +99,9 @@ def spelling(name: str, file: str, data: Path, folder: Path) -> dict[str, Any]:
     suggested = suggest(str(path), "spelling").candidates
     proposed = {(one.asked, one.source) for one in suggested}
     with open(data / "vocab" / "british_american_spelling.tsv", encoding="utf-8", newline="") as rows:
-        listed = [(normalize(row["british"]), normalize(row["american"])) for row in csv.DictReader(rows, delimiter="\t")]
+        listed = [
+            (normalize(row["british"]), normalize(row["american"])) for row in csv.DictReader(rows, delimiter="\t")
+        ]
     both_ways = dict.fromkeys([*listed, *((other, one) for one, other in listed)])
     found: dict[str, list[str]] = {"refused": [], "needs_no_pair": [], "proposed": [], "missed": []}
     with Trial.open(path) as catalog:
@@ -107,7 +109,11 @@ def spelling(name: str, file: str, data: Path, folder: Path) -> dict[str, Any]:
             if asked == source or starts(catalog, asked) or not starts(catalog, source):
                 continue
             key = catalog.language.singular(asked)
-            if any(said == asked or catalog.language.singular(said) == key for said, of in proposed if source.startswith(of)):
+            if any(
+                said == asked or catalog.language.singular(said) == key
+                for said, of in proposed
+                if source.startswith(of)
+            ):
                 kind = "proposed"
             elif catalog.search(asked, relax=False).total:
                 kind = "needs_no_pair"
