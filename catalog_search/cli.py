@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog_search import cli_suggest as _  # its commands are those of vocab
+from catalog_search.cli_suggest import vocab_learn, vocab_suggest
 from catalog_search.cli_vocab import misses, vocab
 from catalog_search.errors import CatalogSearchError
 from catalog_search.options import as_json, database
@@ -300,6 +300,8 @@ def check(database: str, json_: bool) -> None:
 
 main.add_command(misses)
 main.add_command(vocab)
+vocab.add_command(vocab_suggest)
+vocab.add_command(vocab_learn)
 
 
 # evaluate -----------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catalog_search.cli_vocab import vocab
 from catalog_search.options import as_json, database
 from catalog_search.terminal import count, print_json, progress_bar, table, visible
 
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
 WAYS = ("spelling", "forms", "aliases", "thesaurus", "log", "judged")
 
 
-@vocab.command("suggest")
+@click.command("suggest")
 @database
 @click.argument("file", metavar="[FILE]", type=click.Path(), required=False)
 @click.option("--from", "way", type=click.Choice(WAYS), help="Where from; spelling and forms unless it is given.")
 @click.option("--field", metavar="NAME", help="With --from aliases: “keywords”, or a name of the metadata.")
 @as_json
 def vocab_suggest(database: str, file: str | None, way: str | None, field: str | None, json_: bool) -> None:
-    """Propose pairs for the vocabulary, measured; nothing is applied.
+    """Propose measured pairs; nothing is applied.
 
     \b
     spelling   spellings of the catalogue's words in other countries, and their words
@@ -74,7 +73,7 @@ def print_candidates(candidates: Sequence[Candidate]) -> None:
     table(head, rows, right=(3, 4, 5), notes=notes)
 
 
-@vocab.command("learn")
+@click.command("learn")
 @database
 @click.argument("judged", metavar="JUDGED.jsonl", type=click.Path())
 @click.option("-o", "--output", metavar="FILE", type=click.Path(), required=True, help="The file to write.")

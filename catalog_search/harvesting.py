@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LONGEST = 3
 """Words of either side of a pair, at most."""
 CLICKS = 2
-"""Different documents whose titles must hold a word that stands for the asked one; one if it is all that a title adds."""
+"""Different documents whose titles must hold a word for the asked one; one if it is all that the title adds."""
 
 
 def aliases(lexicon: Lexicon, field: str) -> Iterator[Proposal]:
@@ -142,7 +142,7 @@ def from_log(lexicon: Lexicon, logged: Iterable[Logged]) -> list[Proposal]:
 
 
 def _reworded(lexicon: Lexicon, one: Logged, other: Logged) -> tuple[str, str] | None:
-    """Return the unknown word of a question and what stands in its place in the next; None if they are other questions."""
+    """Return the unknown word of a question and what the next has in its place; None if it is another question."""
     first, second = lexicon.fold(one.query).split(), lexicon.fold(other.query).split()
     pair = difference(lexicon, first, second)
     if pair is None or not any(word in pair[0].split() for word in _unknown(lexicon, one.query)):

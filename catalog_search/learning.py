@@ -1,16 +1,16 @@
 """Judged questions → word and phrase pairs: what is asked, and what the right titles say in its place.
 
-For each question, its units are stretches of at most three words that hold a word which the right title lacks; those of
-the title, of at most two, hold only words that the question lacks. How often a unit of questions goes with one of titles
-is counted in different right documents:
+For each question, its units are stretches of at most three words that hold a word which the right title lacks; those
+of the title, of at most two, hold only words that the question lacks. How often a unit of questions goes with one of
+titles is counted in different right documents:
 
     support    documents with both, at least two
     ratio      Dunning's log-likelihood ratio of the four counts, at least 3.84 (p < 0.05)
 
-What passes is measured on the catalogue (`catalog_search.candidates`), then tried on the judged questions that hold the
-unit. A pair stays if the ranks it gains outweigh those it harms and no judged answer is lost; and once more all together,
-the weakest taken out until none is. An answer is lost where `vocab accept` would say so: a right document leaves the
-first ten and none takes its place, or a strict answer without a right document takes the place of a relaxed one.
+What passes is measured on the catalogue (`catalog_search.candidates`), then tried on the judged questions that hold
+the unit. A pair stays if the ranks it gains outweigh those it harms and no judged answer is lost; and once more all
+together, the weakest taken out until none is. An answer is lost where `vocab accept` would say so: a right document
+leaves the first ten and none takes its place, or a strict answer without a right document replaces a relaxed one.
 
 A gain does not prove sense: with few questions, words go together by chance. So the estimate is made of folds in which
 no right document is shared, by a sign test, and a person reads the pairs.
@@ -21,7 +21,7 @@ Source: Dunning 1993, Accurate Methods for the Statistics of Surprise and Coinci
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -100,8 +100,10 @@ class Change(NamedTuple):
     def said(self) -> str:
         """Say it in a sentence.
 
-        >>> Change(500, 260, 2, 1).said()
-        '260 of 500 questions had a right document among the first ten; 2 gained, 1 lost (+0.4 %): not distinguishable from nothing (p = 1.00)'
+        >>> Change(9, 5, 2, 1).said().split("; ")[1]
+        '2 gained, 1 lost (+20.0%'
+        >>> Change(9, 5, 2, 1).said().split("; ")[2]
+        'not distinguishable from nothing, p = 1)'
         """
         share = (self.gained - self.lost) / self.before if self.before else 0.0
         verdict = "" if self.p <= 0.05 else "not distinguishable from nothing, "
@@ -122,8 +124,8 @@ def sign_test(gained: int, lost: int) -> float:
     (1.0, 0.03125)
     """
     number = gained + lost
-    tail = sum(math.comb(number, k) for k in range(min(gained, lost) + 1)) / 2**number
-    return min(1.0, 2 * tail)
+    tail = sum(math.comb(number, k) for k in range(min(gained, lost) + 1))
+    return min(1.0, 2 * tail / 2.0**number)
 
 
 class Found(NamedTuple):
@@ -236,16 +238,16 @@ def learn(
     tried = _tried(lexicon, units)
     holding = _holding(units, {asked for asked, _ in tried})
     by_asked: dict[str, list[tuple[Candidate, int, float]]] = defaultdict(list)
-    for (asked, _), found in tried.items():
-        by_asked[asked].append(found)
+    for (asked, _), measured in tried.items():
+        by_asked[asked].append(measured)
     kept: list[Learned] = []
     for number, (asked, found) in enumerate(sorted(by_asked.items()), 1):
         found.sort(key=lambda one: (-one[2], one[0].source))
         stay: list[Candidate] = []
         for candidate, support, ratio in found[:SOURCES]:
-            one = _judged(ranks, units, holding[asked], stay, candidate, support, ratio)
-            if one is not None:
-                kept.append(one)
+            learned = _judged(ranks, units, holding[asked], stay, candidate, support, ratio)
+            if learned is not None:
+                kept.append(learned)
                 stay.append(candidate)
         if progress:
             progress(number / len(by_asked), number)

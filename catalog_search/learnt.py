@@ -64,7 +64,8 @@ def learn_pairs(database: str, judged: str, output: str, progress: Progress | No
 
 def _vocabulary(lesson: Lesson, language: str, name: str, judged: str) -> Iterable[str]:
     """Yield the lines of a vocabulary; quoted as JSON quotes, which is YAML too."""
-    yield f"# Learned from {' '.join(judged.split())}. A gain does not prove sense: read each pair, and take out what means nothing."
+    yield f"# Learned from {' '.join(judged.split())}."
+    yield "# A gain does not prove sense: read each pair, and take out what means nothing."
     yield f"# These questions: {lesson.judged.said()}."
     yield f"# Estimate for questions about other documents: {lesson.others.said()}."
     yield f"language: {language}"

@@ -134,7 +134,7 @@ def load_spellings(tag: str) -> Spellings:
         tuple(top["never"]),
         _both_ways(line.split(" / ") for one in lists if one != words for line in _read(one)["pairs"]),
         _both_ways(line.split(" / ") for one in lists if one == words for line in _read(one)["pairs"]),
-        _both_ways(list(form.items())[0] for form in top["forms"]),
+        _both_ways(next(iter(form.items())) for form in top["forms"]),
         frozenset(top["prefixes"]),
     )
 

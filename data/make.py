@@ -150,7 +150,7 @@ def spellings(package: Path) -> None:
 
 
 def one_letter_apart(word: str, other: str, least: int = 5) -> bool:
-    """Tell whether two words of so many letters or more differ by one letter: one too many, or another of like sound."""
+    """Tell whether two words of so many letters or more differ by one: one too many, or another of like sound."""
     short, long = sorted((word, other), key=len)
     if len(long) - len(short) > 1 or len(short) < least or short == long:
         return False

@@ -1,4 +1,4 @@
-"""Learned pairs: what questions and right titles have in common is found, what harms is refused, no judged answer is lost."""
+"""Learned pairs: what questions and right titles have in common is found; what harms is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that are written in two ways: the rules go both ways, the list is whole, and nothing is said of other languages."""
+"""Words that are written in two ways: the rules go both ways, the list is whole, other languages have none."""
 
 from __future__ import annotations
 

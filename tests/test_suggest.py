@@ -129,8 +129,9 @@ def test_where_a_word_starts_others_its_inflection_is_proposed() -> None:
 
 def test_the_largest_gain_comes_first_and_inflections_are_one_pair(lexicon: Lexicon) -> None:
     found = lexicon.measured([
-        Proposal("enrollment", "enrolment", "x"), Proposal("cancers", "neoplasm", "x"), Proposal("cancer", "neoplasm", "x"),
-        Proposal("cancer", "neoplasms", "x"), Proposal("labor", "labour", "x"), Proposal("joblessness", "unemployment", "x"),
+        Proposal("enrollment", "enrolment", "x"), Proposal("cancers", "neoplasm", "x"),
+        Proposal("cancer", "neoplasm", "x"), Proposal("cancer", "neoplasms", "x"),
+        Proposal("labor", "labour", "x"), Proposal("joblessness", "unemployment", "x"),
     ])  # fmt: skip
     assert [(one.asked, one.gain) for one in found] == [
         ("joblessness", 3), ("cancer", 2), ("labor", 2), ("enrollment", 1),

@@ -154,7 +154,13 @@ def spelling_report(measured: Iterable[dict[str, Any]]) -> str:
         "## Spelling",
         "Pairs of the list with asked 0 and source ≥ 1 by word start. Needs no pair: the asked word's singular finds "
         "the documents. Refused: less than a quarter of the source's documents are about that word (literacy for lit).",
-        table(["catalogue", "pairs", "needs no pair", "refused", "left", "proposed", "share", "suggested in all", "of them in the list"], rows),
+        table(
+            [
+                "catalogue", "pairs", "needs no pair", "refused", "left", "proposed", "share", "suggested in all",
+                "of them in the list",
+            ],
+            rows,
+        ),
         *told,
     ])  # fmt: skip
 
@@ -224,8 +230,9 @@ def learning_report(measured: Iterable[dict[str, Any]]) -> str:
         ])  # fmt: skip
         told.append(f"{name}: {' // '.join('; '.join(pairs) or 'none' for pairs in one['pairs'])}.")
     head = (
-        "set", "questions", "base hit@10", "gained in training", "lost in training", "learnt", "change", "gained", "lost", "p",
-        "learnt + suggested", "change", "gained", "lost", "p", "pairs kept", "ways adopted",
+        "set", "questions", "base hit@10", "gained in training", "lost in training",
+        "learnt", "change", "gained", "lost", "p", "learnt + suggested", "change", "gained", "lost", "p",
+        "pairs kept", "ways adopted",
     )  # fmt: skip
     return "\n\n".join([
         "## Learning",
