@@ -13,6 +13,7 @@ import json
 import os
 import sqlite3
 from difflib import SequenceMatcher
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -68,18 +69,16 @@ class Catalog:
         self._database = database
         self.info: Mapping[str, str] = database.catalog
         """What the catalogue is: name, title, language, publisher, licence, revision, … all text."""
+        carried = database.carried()
+        self._statements = Statements(carried.statements)
+        self._language = Language(
+            tag=self.info["language"],
+            name=self.info["language"],
+            stop_words=frozenset(word for (word,) in carried.stop_words),
+            rules=tuple(Rule(*row) for row in carried.rules),
+            messages=dict(carried.messages),
+        )
         with database.errors():
-            execute = database.connection().execute
-            self._statements = Statements(execute("SELECT name, sql FROM statements"))
-            self._language = Language(
-                tag=self.info["language"],
-                name=self.info["language"],
-                stop_words=frozenset(word for (word,) in execute("SELECT word FROM stopwords")),
-                rules=tuple(
-                    Rule(*row) for row in execute("SELECT kind, form, replacement, least FROM rules ORDER BY position")
-                ),
-                messages=dict(execute("SELECT key, sentence FROM messages")),
-            )
             self._facets: list[str] = json.loads(self.info["facets"])
         self._longest = int(self.info["longest_asked"])
         self._figures = {name: float(self.info[name]) for name in ("documents", "title_words", "body_words")}
@@ -95,6 +94,28 @@ class Catalog:
             DatabaseError: there is no such file, it is no catalogue, or of another format version.
         """
         return cls(Database(path))
+
+    @staticmethod
+    def connect(address: str, *, token: str | None = None, base_url: str | None = None, seconds: float = 30) -> Catalog:
+        """Connect to a catalogue in Cloudflare D1, over Cloudflare's HTTP API.
+
+        Its searches give the first ten documents at most, without facets, counts and explanations. The API takes some
+        four calls a second, and a search two: it suits the command line and programs of one user; `export worker`
+        makes what serves many.
+
+        Args:
+            address: `d1://ACCOUNT/DATABASE`, the ids of both.
+            token: a token with the permission D1 Read; that of the environment's CLOUDFLARE_API_TOKEN by default.
+            base_url: of the API; the environment's CLOUDFLARE_API_BASE_URL or Cloudflare's by default.
+            seconds: how long one call may take.
+
+        Raises:
+            DatabaseError: D1 cannot be reached or refuses, the database is no catalogue, or of another format version.
+        """
+        # A layer above this one: it is a Catalog too.
+        remote = import_module("catalog_search.remote")
+        found: Catalog = remote.connect(address, token=token, base_url=base_url, seconds=seconds)
+        return found
 
     def __enter__(self) -> Catalog:
         return self
@@ -113,6 +134,9 @@ class Catalog:
             execute = self._database.connection().execute
             counts = {name: execute(f"SELECT count(*) FROM {table}").fetchone()[0] for name, table in numbers.items()}
             (size,) = execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()").fetchone()
+        return self._description(counts, size)
+
+    def _description(self, counts: Mapping[str, int], size: int) -> dict[str, Any]:
         told = ("name", "title", "language", "publisher", "licence", "source_url", "revision", "retrieved_at")
         return {
             **{name: self.info[name] for name in told},
@@ -232,13 +256,17 @@ class Catalog:
             return _ASCII, []
         singles = {character for character in text if not character.isascii()}
         pairs = {first + second for first, second in pairwise(text) if second in singles}
-        keys = json.dumps([key for key in sorted(singles | pairs) if not "\ud800" <= key[0] <= "\udfff"])
-        with self._database.errors():
-            rows = dict(self._database.connection().execute(self._statements["folding_by_key"], (keys,)))
+        keys = [key for key in sorted(singles | pairs) if not "\ud800" <= key[0] <= "\udfff"]
+        rows = self._folding_rows(keys)
         unknown = sorted(one for one in singles if one not in rows and is_letter(one))
         # A letter that no document has is a word that no document has: it may not be left out of the AND.
         rows |= {one: f" {_stand_in(one)} " for one in unknown}
         return Folding({**_ASCII_ROWS, **rows}), unknown
+
+    def _folding_rows(self, keys: Iterable[str]) -> dict[str, str]:
+        with self._database.errors():
+            statement = self._statements["folding_by_key"]
+            return dict(self._database.connection().execute(statement, (json.dumps(list(keys)),)))
 
     def _find(self, keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
         found: dict[str, list[Source]] = {}
