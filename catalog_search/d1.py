@@ -146,8 +146,8 @@ class TooLong(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.table}, id '{self.id}': {self.row_bytes:,} bytes, of which {self.column} has {self.column_bytes:,}; "
-            f"D1 takes rows of {ROW_BYTES:,} bytes"
+            f"{self.table}, id '{self.id}': {self.row_bytes:,} bytes, of which {self.column} has "
+            f"{self.column_bytes:,}; D1 takes rows of {ROW_BYTES:,} bytes"
         )
 
 

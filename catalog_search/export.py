@@ -40,9 +40,7 @@ class Written(NamedTuple):
     bytes: int
 
 
-def export_d1(
-    path: str | os.PathLike[str], output: str | os.PathLike[str], *, parts: bool = False
-) -> list[Written]:
+def export_d1(path: str | os.PathLike[str], output: str | os.PathLike[str], *, parts: bool = False) -> list[Written]:
     """Write the script that makes a catalogue's database in Cloudflare D1; equal databases give equal bytes.
 
     `wrangler d1 execute NAME --remote --file seed.sql` runs it on an empty database.
@@ -149,9 +147,7 @@ def _in_parts(table: Table, row: Sequence[Value], room: int) -> tuple[list[str],
     values = [literal(value) for value in row]
     sizes = [len(value.encode()) for value in values]
     later: list[str] = []
-    where = " AND ".join(
-        f"{identifier(column)} = {values[table.columns.index(column)]}" for column in table.key
-    )
+    where = " AND ".join(f"{identifier(column)} = {values[table.columns.index(column)]}" for column in table.key)
     while sum(sizes) + 2 * len(sizes) > room:
         longest = sizes.index(max(sizes))
         whole = row[longest]
@@ -182,8 +178,9 @@ def write(target: Path, statements: Iterable[str]) -> Written:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent or ".")
         try:
             with open(handle, "w", encoding="utf-8", newline="\n") as file:
-                for number, sql in enumerate(statements, 1):
+                for sql in statements:
                     file.write(f"{sql};\n")
+                    number += 1
             os.chmod(name, 0o666 & ~_umask())
             size = os.path.getsize(name)
             os.replace(name, target)
