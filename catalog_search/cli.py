@@ -392,6 +392,40 @@ def evaluate(database: str, judged: str, limit: int, worst_: int, fail_under: tu
         raise click.ClickException("; ".join(below))
 
 
+# export -----------------------------------------------------------------------------------------------------
+
+
+@main.group()
+def export() -> None:
+    """Take a catalogue to Cloudflare."""
+
+
+@export.command("d1")
+@database
+@click.option("-o", "--output", metavar="SEED.sql", type=click.Path(), required=True, help="The file to write.")
+@click.option("--parts", is_flag=True, help="Write SEED.data.sql and SEED.index.sql, to be run in this order.")
+@as_json
+def export_d1(database: str, output: str, parts: bool, json_: bool) -> None:
+    """Write a catalogue as SQL for Cloudflare D1.
+
+    Run on an empty database there, the script makes the same catalogue: every table, its indexes, and the
+    full-text index. Equal databases give equal scripts.
+
+    \b
+    Examples:
+        catalog-search export d1 oecd.db -o seed.sql
+        npx wrangler d1 execute oecd --remote --file seed.sql
+    """
+    from catalog_search.export import export_d1 as write_script
+
+    written = write_script(database, output, parts=parts)
+    if json_:
+        print_json({"database": database, "files": [one._asdict() for one in written]})
+    else:
+        for one in written:
+            click.echo(f"{visible(one.path)}: {count(one.statements, 'statement')}, {one.bytes:,} bytes")
+
+
 # serve ------------------------------------------------------------------------------------------------------
 
 

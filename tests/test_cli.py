@@ -117,7 +117,18 @@ def test_every_short_help_is_a_whole_sentence(name: str) -> None:
 
 
 def test_the_commands_are_those_of_the_documentation() -> None:
-    assert list(main.commands) == ["build", "search", "fetch", "sql", "info", "check", "vocab", "evaluate", "serve"]
+    assert list(main.commands) == [
+        "build",
+        "search",
+        "fetch",
+        "sql",
+        "info",
+        "check",
+        "vocab",
+        "evaluate",
+        "export",
+        "serve",
+    ]
 
 
 def test_the_version_is_that_of_the_package() -> None:

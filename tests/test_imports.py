@@ -24,13 +24,14 @@ yamlfile
 text language
 template settings
 encodings csvfile jsonfile formats source
-statements database
+statements database d1
 expansion vocabulary
 query ranking relaxing
 excerpt result document
 catalog
 measure relevance
 documents drafts tables changes checking scratch builder
+export
 server.contract server.corpus server.tools server.stdio server
 terminal cli
 __main__
