@@ -426,6 +426,31 @@ def export_d1(database: str, output: str, parts: bool, json_: bool) -> None:
             click.echo(f"{visible(one.path)}: {count(one.statements, 'statement')}, {one.bytes:,} bytes")
 
 
+@export.command("worker")
+@database
+@click.option("-o", "--output", metavar="DIR", type=click.Path(), required=True, help="The folder to write.")
+@as_json
+def export_worker(database: str, output: str, json_: bool) -> None:
+    """Write a Cloudflare Worker that serves a catalogue.
+
+    MCP over HTTP, from D1, with the tools and answers of serve: one worker.js without dependencies, seed.sql for
+    its database, wrangler.jsonc, and a README that says how to deploy it. A wrangler.jsonc that is there already
+    stays.
+
+    \b
+    Example:
+        catalog-search export worker oecd.db -o oecd-worker
+    """
+    from catalog_search.worker import export_worker as write_worker
+
+    written = write_worker(database, output)
+    if json_:
+        print_json({"database": database, "files": [{"path": one.path, "bytes": one.bytes} for one in written]})
+    else:
+        for one in written:
+            click.echo(f"{visible(one.path)}: {one.bytes:,} bytes")
+
+
 # serve ------------------------------------------------------------------------------------------------------
 
 

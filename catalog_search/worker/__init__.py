@@ -1,0 +1,106 @@
+"""A catalogue's database → a folder that makes it a Cloudflare Worker: an MCP server from D1.
+
+worker.js        the server, one file without dependencies; what it says of the catalogue is written into it
+wrangler.jsonc   its settings for Cloudflare's command line
+seed.sql         the database; see `catalog_search.export`
+README.md        how to deploy it
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from catalog_search.database import FORMAT_VERSION, Database
+from catalog_search.errors import DatabaseError
+from catalog_search.export import Written, data_statements, index_statements, refuse_long_rows, write
+from catalog_search.server.corpus import Corpus
+
+ABOUT = "const ABOUT = null;"
+"""The line of worker.js in whose place the catalogue is described."""
+
+
+def export_worker(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> list[Written]:
+    """Write a Cloudflare Worker that serves a catalogue; equal databases give equal files.
+
+    Args:
+        path: the catalogue's database.
+        folder: where to; it is made if it is not there. A `wrangler.jsonc` in it stays as it is: it holds the id of
+            your database.
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        DatabaseError: the database cannot be read, has rows that are too long for D1, or a file cannot be written.
+    """
+    database = Database(path)
+    try:
+        corpus = Corpus.of(database)
+        target = Path(folder)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise DatabaseError(f"the folder cannot be made: {problem.strerror}", path=target) from None
+        with database.errors():
+            refuse_long_rows(database)
+            written = [write(target / "seed.sql", (*data_statements(database), *index_statements(database)))]
+        worker = _part("worker.js").replace(ABOUT, f"const ABOUT = {json.dumps(about(corpus), ensure_ascii=False)};")
+        written.append(_written(target / "worker.js", worker))
+        if not (target / "wrangler.jsonc").exists():
+            written.append(_written(target / "wrangler.jsonc", _filled(_part("wrangler.jsonc"), corpus)))
+        written.append(_written(target / "README.md", _filled(_part("README.md"), corpus)))
+        return written
+    finally:
+        database.close()
+
+
+def about(corpus: Corpus) -> dict[str, Any]:
+    """Return what the Worker says of the catalogue: the same as the server in Python."""
+    from catalog_search.server.tools import tool_list  # with it comes mcp
+
+    tools = [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tool_list(corpus)]
+    return {
+        "formatVersion": str(FORMAT_VERSION),
+        "serverInfo": {"name": corpus.name, "title": corpus.title, "version": version("catalog-search")},
+        "capabilities": {"tools": {"listChanged": False}},
+        "instructions": corpus.instructions(),
+        "tools": tools,
+    }
+
+
+def worker_name(name: str) -> str:
+    """Return a name that Cloudflare takes for a Worker and a database: small letters, digits and dashes.
+
+    >>> worker_name("Preise_2026"), worker_name("人口")
+    ('preise-2026', 'catalogue')
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())[:54].strip("-") or "catalogue"
+
+
+def _part(name: str) -> str:
+    return files("catalog_search.worker").joinpath(name).read_text("utf-8")
+
+
+def _filled(text: str, corpus: Corpus) -> str:
+    values = {
+        "NAME": worker_name(corpus.name),
+        "TITLE": corpus.title,
+        "DOCUMENTS": "1 document" if corpus.documents == 1 else f"{corpus.documents:,} documents",
+        "EXAMPLE": corpus.example.replace("'", "’"),
+        "VERSION": version("catalog-search"),
+    }
+    return re.sub(r"\b(NAME|TITLE|DOCUMENTS|EXAMPLE|VERSION)\b", lambda found: values[found[0]], text)
+
+
+def _written(target: Path, text: str) -> Written:
+    try:
+        target.write_text(text, "utf-8", newline="\n")
+    except OSError as problem:
+        raise DatabaseError(f"cannot be written: {problem.strerror}", path=target) from None
+    return Written(str(target), 0, len(text.encode()))
