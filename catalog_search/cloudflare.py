@@ -129,7 +129,8 @@ class D1:
         self._url = f"{base}/accounts/{found[1]}/d1/database/{found[2]}/query"
         self._host = urlsplit(base).hostname
         self._seconds = seconds
-        self._opener = urllib.request.build_opener(_NoRedirect)
+        proxies = [urllib.request.ProxyHandler({})] if self._host in _LOOPBACK else []
+        self._opener = urllib.request.build_opener(_NoRedirect, *proxies)
 
     def __repr__(self) -> str:
         return f"D1({self.name!r})"
@@ -176,22 +177,18 @@ class D1:
             time.sleep(_wait(headers))
         return self._read(status, content, len(statements))
 
-    def _post(self, body: bytes) -> tuple[int, Message, bytes]:
-        headers = {
-            "Authorization": self._token.header(),
-            "Content-Type": "application/json",
-            "Accept": "application/json",
-            "User-Agent": "catalog-search",
-        }
-        request = urllib.request.Request(self._url, body, headers, method="POST")
+    def _post(self, body: bytes) -> tuple[int, Message, str]:
+        request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"}, method="POST")
+        request.add_header("User-Agent", "catalog-search")
+        request.add_header("Authorization", self._token.header())
         end = time.monotonic() + self._seconds
         try:
             try:
                 with self._opener.open(request, timeout=self._seconds) as answer:
-                    return answer.status, answer.headers, b"".join(self._pieces(answer, end))
+                    return answer.status, answer.headers, self._text(answer, end)
             except urllib.error.HTTPError as problem:
                 with problem:
-                    return problem.code, problem.headers, b"".join(self._pieces(problem, end))
+                    return problem.code, problem.headers, self._text(problem, end)
         except TimeoutError:
             self._too_slow()
         except urllib.error.URLError as problem:
@@ -200,6 +197,9 @@ class D1:
             self._unreached(problem.reason)
         except (OSError, HTTPException, ValueError) as problem:
             self._unreached(problem)
+
+    def _text(self, answer: Any, end: float) -> str:
+        return self._token.taken_out_of(b"".join(self._pieces(answer, end)).decode("utf-8", "replace"))
 
     def _pieces(self, answer: Any, end: float) -> Iterator[bytes]:
         size = 0
@@ -218,7 +218,7 @@ class D1:
         said = self._shown(getattr(problem, "strerror", None) or problem)
         raise DatabaseError(f"{self._host} cannot be reached ({said})", path=self.name) from None
 
-    def _read(self, status: int, content: bytes, expected: int) -> Answer:
+    def _read(self, status: int, content: str, expected: int) -> Answer:
         try:
             found = json.loads(content)
         except (ValueError, RecursionError):
@@ -249,7 +249,7 @@ class D1:
             size = found["result"][-1].get("meta", {}).get("size_after", 0)
             return Answer(rows, size if isinstance(size, int) else 0)
         except (TypeError, KeyError, ValueError, AttributeError):
-            shown = self._shown(content[:LONGEST_MESSAGE].decode("utf-8", "replace")) or "nothing"
+            shown = self._shown(content[: 2 * LONGEST_MESSAGE]) or "nothing"
             self._fail(f"{self._host} gave an answer that is not D1's (HTTP {status}: {shown}); is it the base URL?")
 
     def _shown(self, problem: object) -> str:

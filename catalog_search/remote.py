@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from catalog_search.catalog import SUGGESTIONS, Catalog, shortened
-from catalog_search.cloudflare import D1, StatementError
+from catalog_search.cloudflare import D1, SECONDS, Rows, StatementError
 from catalog_search.database import CARRIED, CATALOG, Carried, Database
 from catalog_search.errors import DatabaseError, QueryError
 from catalog_search.expansion import Asked, cut_notes, translations
@@ -24,11 +24,27 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from catalog_search.checking import Checked
+    from catalog_search.text import Folding
+
 PAGE = 10
 """The documents that the statement `ask` gives."""
 
+SAMPLED = 20
+"""Documents at either end, and words, at which a check looks."""
 
-def connect(address: str, *, token: str | None, base_url: str | None, seconds: float) -> RemoteCatalog:
+QUESTIONS = 4
+"""Titles, and words, that a check asks for."""
+
+_COUNTED = """
+SELECT w.word, w.documents,
+  (SELECT count(*) FROM documents_fts AS f WHERE f.documents_fts MATCH '"' || w.word || '"') AS indexed
+FROM json_each(?1) AS j CROSS JOIN words AS w ON w.rowid = j.value ORDER BY w.rowid"""
+
+
+def connect(
+    address: str, *, token: str | None = None, base_url: str | None = None, seconds: float = SECONDS
+) -> RemoteCatalog:
     """Connect to a catalogue in D1; see `Catalog.connect`."""
     return RemoteCatalog(RemoteDatabase(D1(address, token=token, base_url=base_url, seconds=seconds)))
 
@@ -108,10 +124,14 @@ class RemoteCatalog(Catalog):
         self._folded: dict[str, str] = {}
         self._looked_up: set[str] = set()
 
+    def __enter__(self) -> RemoteCatalog:
+        return self
+
     def describe(self) -> dict[str, Any]:
         """Return what the catalogue is and how large; `bytes` as D1 counts them."""
         numbers = {"documents": "documents", "words": "words", "vocabulary_entries": "vocabulary"}
-        answer = self._batch([(f"SELECT count(*) AS number FROM {table}", ()) for table in numbers.values()])
+        self._database.connection()  # it may be closed
+        answer = self._d1.batch([(f"SELECT count(*) AS number FROM {table}", ()) for table in numbers.values()])
         return self._description(
             {name: rows[0][0] for name, rows in zip(numbers, answer.rows, strict=True)}, answer.size
         )
@@ -194,12 +214,12 @@ class RemoteCatalog(Catalog):
     def _fill_nearest(self, answer: SearchResult, asked: Asked, found: list[str]) -> None:
         """Give the relaxed answer: its documents, and which terms they and the catalogue lack."""
         matches = json.dumps([match_string([one]) for one in asked.expansions])
-        held, rows = self._batch(
+        held, rows = self.batch(
             [
                 (self._statements["terms_held"], (matches, json.dumps(found))),
                 (self._statements["rows_by_ids"], (json.dumps(found),)),
             ]
-        ).rows
+        )
         holds = {(int(term), id) for term, id in held}
         answer.results = self._results(asked, [Row(*row) for row in rows])
         for result in answer.results:
@@ -246,6 +266,71 @@ class RemoteCatalog(Catalog):
     def _execute(self, name: str, *parameters: str) -> list[Any]:
         return self._database.connection().execute(self._statements[name], parameters).fetchall()
 
-    def _batch(self, statements: Sequence[tuple[str, Sequence[str]]]) -> Any:
+    def batch(self, statements: Sequence[tuple[str, Sequence[str]]]) -> list[Rows]:
+        """Run statements in one call and return the rows of each."""
         self._database.connection()  # it may be closed
-        return self._d1.batch(statements)
+        return self._d1.batch(statements).rows
+
+    def folding_of(self, text: str) -> tuple[Folding, list[str]]:
+        """Return the rows of the folding table that a text needs, and the letters it has no row for."""
+        return self._folding(text)
+
+
+def check(address: str) -> Checked:
+    """Check a catalogue in D1 by samples: a look at all of it would read, and bill, every row many times.
+
+    Its number of documents, the normal forms of the first and last of them, the index's counts of some words, and
+    that search and the index give the same answers.
+
+    Raises:
+        DatabaseError: it cannot be opened at all, or D1 could not be asked.
+    """
+    with connect(address) as catalog:
+        return _checked(catalog)
+
+
+def _checked(catalog: RemoteCatalog) -> Checked:
+    from catalog_search.checking import Checked, normal_forms_of  # with it comes what a build needs
+
+    found = Checked([f"format version {catalog.info['format_version']}"], [])
+    documents, words = (catalog.describe()[name] for name in ("documents", "words"))
+    stated = int(catalog.info["documents"])
+    if documents != stated:
+        found.faults.append(f"the catalogue says {stated:,} documents and holds {documents:,}")
+    else:
+        found.checked.append(f"{documents:,} documents")
+    columns = "id, title, keywords, text, id_lc, title_lc, keywords_lc, text_lc"
+    ends = [(f"SELECT {columns} FROM documents ORDER BY rowid {way} LIMIT {SAMPLED}", ()) for way in ("ASC", "DESC")]
+    rows = list(dict.fromkeys(row for rows in catalog.batch(ends) for row in rows))
+    folding, _ = catalog.folding_of(" ".join(part for row in rows for part in row[:4]))
+    normal_forms_of(rows, folding, found, f"the normal forms of {len(rows)} documents")
+    places = json.dumps(sorted({1 + words * share // SAMPLED for share in range(SAMPLED)}))
+    counted = catalog.batch([(_COUNTED, (places,))])[0]
+    for word, stated, indexed in counted:
+        if stated != indexed:
+            found.faults.append(f'the index has {indexed:,} documents with the word "{word}", the table {stated:,}')
+    if all(stated == indexed for _, stated, indexed in counted):
+        found.checked.append(f"counts of {len(counted)} words in the index")
+    questions = [
+        *(row[1] for row in rows[:QUESTIONS]),
+        *(word for word, *_ in counted[:QUESTIONS]),
+        *(row[0] for row in rows[:2]),
+    ]
+    _same_answers(catalog, list(dict.fromkeys(questions)), found)
+    return found
+
+
+def _same_answers(catalog: RemoteCatalog, questions: list[str], found: Checked) -> None:
+    compiled = [catalog.statement(question, "fts") for question in questions]
+    asked = catalog.batch([(catalog.ask_statement(), (question,)) for question in questions])
+    indexed = catalog.batch([(f"SELECT id FROM ({query.sql} LIMIT {PAGE})", query.parameters) for query in compiled])
+    faults = 0
+    for question, rows, others in zip(questions, asked, indexed, strict=True):
+        ids, other = [id for id, _, _, relaxed, _ in rows if not relaxed], [id for (id,) in others]
+        if ids != other:
+            faults += 1
+            found.faults.append(f"search and the index answer “{question}” otherwise: {ids[:3]}… and {other[:3]}…")
+    if not faults:
+        found.checked.append(
+            f"search and the index give the same answers in the same order ({len(questions)} questions)"
+        )

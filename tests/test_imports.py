@@ -29,9 +29,9 @@ expansion vocabulary
 query ranking relaxing
 excerpt result document
 catalog
-remote
 measure relevance
 documents drafts tables changes checking scratch builder
+remote
 export
 server.contract server.corpus server.tools server.stdio server
 worker
