@@ -31,7 +31,7 @@ excerpt result document
 catalog
 measure relevance
 documents drafts tables changes checking scratch builder
-export
+d1rows d1delta export d1check
 server.contract server.corpus server.tools server.stdio server
 terminal cli
 __main__
