@@ -18,17 +18,24 @@ if TYPE_CHECKING:
 
     from catalog_search.database import Database
 
-PARAMETERS = 100
-"""Bound parameters of a statement."""
+LIMITS = {
+    "LENGTH": 2_000_000,  # of a string, and of a row with all its columns
+    "SQL_LENGTH": 100_000,
+    "VARIABLE_NUMBER": 100,
+    "LIKE_PATTERN_LENGTH": 50,
+    "EXPR_DEPTH": 100,
+    "COMPOUND_SELECT": 5,
+    "FUNCTION_ARG": 32,
+    "COLUMN": 100,
+    "VDBE_OP": 25_000,
+}
+"""Names of SQLite's limits → what D1 sets them to."""
 
 STATEMENT_BYTES = 90_000
-"""What a statement may be long here; D1 takes 100,000."""
+"""How long a statement is made here at most."""
 
 INSERT_CELLS = 24_000
 """Rows × (columns + 2) of an INSERT: a statement compiles to 25,000 operations at most."""
-
-ROW_BYTES = 2_000_000
-"""A string, and a row with all its columns."""
 
 DATABASE_BYTES = 10_000_000_000
 FREE_DATABASE_BYTES = 500_000_000
@@ -147,7 +154,7 @@ class TooLong(NamedTuple):
     def __str__(self) -> str:
         return (
             f"{self.table}, id '{self.id}': {self.row_bytes:,} bytes, of which {self.column} has "
-            f"{self.column_bytes:,}; D1 takes rows of {ROW_BYTES:,} bytes"
+            f"{self.column_bytes:,}; D1 takes rows of {LIMITS['LENGTH']:,} bytes"
         )
 
 
@@ -159,7 +166,7 @@ def too_long(database: Database) -> Iterator[TooLong]:
         total = f"{' + '.join(sizes)} + {_COLUMN_OVERHEAD * len(sizes)}"
         id = "id" if "id" in table.columns else identifier(table.key[0]) if table.key else "''"
         for row in connection.execute(
-            f"SELECT {id}, {total}, {', '.join(sizes)} FROM {identifier(table.name)} WHERE {total} > {ROW_BYTES}"
+            f"SELECT {id}, {total}, {', '.join(sizes)} FROM {identifier(table.name)} WHERE {total} > {LIMITS['LENGTH']}"
         ):
             most = max(row[2:])
             yield TooLong(table.name, str(row[0]), table.columns[row[2:].index(most)], most, row[1])

@@ -6,18 +6,24 @@
                AND (' '||title_lc||' ' GLOB ?5 OR …)                 ?5 = '* r d *'
     fts            documents_fts MATCH ?1                            ?1 = '("labor"* OR …) AND ("r d" OR "rd"*)'
 
-Text reaches SQL only as bound parameters. The two forms say the same of columns in normal form: over words
-of `[a-z0-9]+` joined by single spaces, "a token begins with p" and "p stands at the start or after a
-character that is no letter or digit" are one statement.
+    d1             as glob, or, if that exceeds what Cloudflare D1 takes, all patterns in one parameter:
+                   NOT EXISTS (… json_each(?1) AS term WHERE NOT EXISTS (… json_each(term.value) AS pattern …))
+                                                      ?1 = '[[" labor", " labour"], [" r d ", " rd"]]'
+
+Text reaches SQL only as bound parameters. The forms say the same of columns in normal form: over words of
+`[a-z0-9]+` joined by single spaces, "a token begins with p", "p stands at the start or after a character that is no
+letter or digit" and "the column behind a space holds p behind a space" are one statement.
 
 Source: GLOB, https://sqlite.org/lang_expr.html#glob; MATCH, https://sqlite.org/fts5.html#full_text_query_syntax
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from catalog_search.d1 import LIMITS, STATEMENT_BYTES
 from catalog_search.errors import QueryError, nearest
 from catalog_search.expansion import CLASS, Asked, Expansion, Pattern
 
@@ -26,12 +32,14 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Test: TypeAlias = Callable[[str, Pattern], str]
+    # Compiles expansions, over columns, whole words only or not, to a condition.
+    Compile: TypeAlias = Callable[[Sequence[Expansion], Sequence[str], bool], str]
 
 FIELDS = ("id", "title", "keywords", "text")
 """The searched fields; the normal form of each is in the column `<field>_lc`."""
 
 COLUMNS = tuple(f"{field}_lc" for field in FIELDS)
-DIALECTS = ("glob", "fts")
+DIALECTS = ("glob", "fts", "d1")
 TIERS = 7
 CLASSES = 3
 LONGEST_GLOB = 39
@@ -80,12 +88,14 @@ def compile_query(
     Args:
         expansions: the question's terms; without any, the condition is false.
         columns: the columns to search. The one named `id_lc` takes numbers by their start.
-        dialect: "glob", for any table, or "fts", for the index `documents_fts` of a catalogue.
+        dialect: "glob", for any table; "fts", for the index `documents_fts` of a catalogue; or "d1", for any table in
+            Cloudflare D1, within its limits however long the question is.
         normal_form: False for columns that are only lower case and without accents: the words of a phrase
             may then stand anywhere in the column, and GLOB and FTS need not agree.
 
     Raises:
-        QueryError: there is no such dialect, or no column.
+        QueryError: there is no such dialect, or no column; or "d1" cannot take so many patterns over columns that
+            are not in normal form.
 
     >>> from catalog_search import Vocabulary, load_language
     >>> expansions = Vocabulary.empty(load_language("en")).expand("labor")
@@ -107,7 +117,20 @@ def compile_query(
         number = parameters.add(match_string(expansions, columns))
         return Query(f"documents_fts MATCH {number}", parameters.values())
     test = _glob_test(parameters) if normal_form else _loose_test(parameters)
-    return Query(_condition(expansions, columns, test), parameters.values())
+    query = Query(_condition(expansions, columns, test), parameters.values())
+    if dialect != "d1" or _fits_d1(query):
+        return query
+    if not normal_form:
+        raise QueryError(
+            f"the question has too many patterns for D1, which takes {LIMITS['VARIABLE_NUMBER']} parameters, over "
+            "columns that are not in normal form; search columns in normal form, or fewer of them"
+        )
+    parameters = Parameters()
+    return Query(_json_condition(parameters)(expansions, columns, False), parameters.values())
+
+
+def _fits_d1(query: Query) -> bool:
+    return len(query.parameters) <= LIMITS["VARIABLE_NUMBER"] and len(query.sql.encode()) <= STATEMENT_BYTES
 
 
 def compile_statement(asked: Asked, dialect: str = "glob") -> Query:
@@ -123,20 +146,28 @@ def compile_statement(asked: Asked, dialect: str = "glob") -> Query:
     if dialect not in DIALECTS:
         raise QueryError(f'there is no dialect "{dialect}".{nearest(dialect, DIALECTS)}')
     parameters = Parameters()
-    if dialect == "fts":
+    query = _statement(asked, dialect, parameters, _glob_condition(parameters))
+    if dialect != "d1" or _fits_d1(query):
+        return query
+    parameters = Parameters()
+    return _statement(asked, dialect, parameters, _json_condition(parameters))
+
+
+def _statement(asked: Asked, dialect: str, parameters: Parameters, condition: Compile) -> Query:
+    if dialect == "glob":
+        found = condition(asked.expansions, COLUMNS, False)
+    else:
         match = parameters.add(match_string(asked.expansions))
         found = f"rowid IN (SELECT rowid FROM documents_fts WHERE documents_fts MATCH {match})"
-    else:
-        found = _condition(asked.expansions, COLUMNS, _glob_test(parameters))
     raw = parameters.add(asked.raw.strip())
     sql = (
         f"SELECT rowid, id, title, url\nFROM documents\nWHERE {found}\n   OR id = {raw}\n"
-        f"ORDER BY {_order(asked, raw, parameters)}, rowid"
+        f"ORDER BY {_order(asked, raw, parameters, condition)}, rowid"
     )
     return Query(sql, parameters.values())
 
 
-def _order(asked: Asked, raw: str, parameters: Parameters) -> str:
+def _order(asked: Asked, raw: str, parameters: Parameters, condition: Compile) -> str:
     """Return the strict order's tier and class as one integer, 3 · tier + class; see `ranking.rank`."""
     question = parameters.add(asked.text)
     phrase = parameters.add(f" {asked.text} ")
@@ -145,17 +176,16 @@ def _order(asked: Asked, raw: str, parameters: Parameters) -> str:
         f"WHEN title_lc = {question} THEN 3",
         f"WHEN instr(' '||title_lc||' ', {phrase}) THEN 6",
     ]
-    starts, whole = _glob_test(parameters), _glob_test(parameters, whole=True)
     levels = [
-        (3, ("title_lc",), whole),
-        (4, ("title_lc",), starts),
-        (5, ("title_lc", "keywords_lc"), starts),
-        (6, COLUMNS, starts),
+        (3, ("title_lc",), True),
+        (4, ("title_lc",), False),
+        (5, ("title_lc", "keywords_lc"), False),
+        (6, COLUMNS, False),
     ]
-    for tier, columns, test in levels:
+    for tier, columns, whole in levels:
         for limit in classes(asked.expansions):
-            condition = _condition(within(asked.expansions, limit), columns, test)
-            cases.append(f"WHEN {condition} THEN {3 * tier + limit}")
+            met = condition(within(asked.expansions, limit), columns, whole)
+            cases.append(f"WHEN {met} THEN {3 * tier + limit}")
     return "CASE\n  " + "\n  ".join(cases) + f"\n  ELSE {3 * TIERS} END"
 
 
@@ -189,6 +219,51 @@ def _condition(expansions: Sequence[Expansion], columns: Sequence[str], test: Te
             ways.insert(0, _balanced([any_of(word) for word in one.words], "AND"))
         terms.append(_balanced(ways, "OR"))
     return _balanced(terms, "AND")
+
+
+def _glob_condition(parameters: Parameters) -> Compile:
+    starts, whole_words = _glob_test(parameters), _glob_test(parameters, whole=True)
+
+    def compiled(expansions: Sequence[Expansion], columns: Sequence[str], whole: bool) -> str:
+        return _condition(expansions, columns, whole_words if whole else starts)
+
+    return compiled
+
+
+def _json_condition(parameters: Parameters) -> Compile:
+    """Compile to one parameter: a list of terms, each a list of patterns one of which some column must hold."""
+
+    def compiled(expansions: Sequence[Expansion], columns: Sequence[str], whole: bool) -> str:
+        if not expansions:
+            return "0"
+        terms = []
+        for one in expansions:
+            # (w1 AND w2) OR p is (w1 OR p) AND (w2 OR p)
+            for word in one.words or ((),):
+                terms.append([text for pattern in (*word, *one.patterns) for text in _held(pattern, whole)])
+        # The columns are named outside of the json_each, which have columns of their own: key, value, id, path, …
+        names = [f"c{place}" for place in range(len(columns))]
+        fields = ", ".join(f"' '||{column}||' ' AS {name}" for column, name in zip(columns, names, strict=True))
+        tests = [
+            f"instr(field.{name}, {f'ltrim(pattern.value, {chr(39)}#{chr(39)})' if is_id(column) else 'pattern.value'})"
+            for column, name in zip(columns, names, strict=True)
+        ]
+        return (
+            f"NOT EXISTS (SELECT 1 FROM (SELECT {fields}) AS field"
+            f" CROSS JOIN json_each({parameters.add(json.dumps(terms))}) AS term"
+            f" WHERE NOT EXISTS (SELECT 1 FROM json_each(term.value) AS pattern WHERE {_balanced(tests, 'OR')}))"
+        )
+
+    return compiled
+
+
+def _held(pattern: Pattern, whole: bool) -> list[str]:
+    """Return what a column between two spaces holds if the pattern matches; behind a # for columns of ids alone."""
+    if not pattern.text:
+        return []
+    if whole or pattern.whole:
+        return [f" {pattern.text} "]
+    return [f" {pattern.text} ", f"# {pattern.text}"] if pattern.number else [f" {pattern.text}"]
 
 
 def _balanced(parts: list[str], operator: str) -> str:

@@ -469,7 +469,7 @@ def test_a_closed_pipe_is_no_error_message(line: str, oecd: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("sqlite3"), reason="there is no sqlite3 shell")
-@pytest.mark.parametrize("dialect", ["glob", "fts"])
+@pytest.mark.parametrize("dialect", ["glob", "fts", "d1"])
 @pytest.mark.parametrize(
     "question",
     [
@@ -490,7 +490,7 @@ def test_the_sql_runs_in_the_shell_as_it_is_printed(question: str, dialect: str,
     assert found == [result["id"] for result in answer["results"]]
 
 
-@pytest.mark.parametrize("dialect", ["glob", "fts"])
+@pytest.mark.parametrize("dialect", ["glob", "fts", "d1"])
 def test_the_sql_as_json_runs_with_its_parameters(dialect: str, oecd: Path) -> None:
     said = json.loads(run("sql", oecd, "labor force", "--dialect", dialect, "--json").stdout)
     connection = sqlite3.connect(oecd)

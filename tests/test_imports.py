@@ -32,7 +32,7 @@ catalog
 measure relevance
 documents drafts tables changes checking scratch builder
 remote
-export
+d1rows d1delta export d1check
 server.contract server.corpus server.tools server.stdio server
 worker
 terminal cli

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from d1local import ADDRESS, TOKEN, Cloudflare
 from support import built, cases
-from workerd import ADDRESS, TOKEN, Cloudflare
 
 from catalog_search import Catalog, DatabaseError, DocumentNotFound, QueryError
 from catalog_search.cli import main

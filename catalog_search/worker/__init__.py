@@ -18,7 +18,7 @@ from typing import Any
 
 from catalog_search.database import FORMAT_VERSION, Database
 from catalog_search.errors import DatabaseError
-from catalog_search.export import Written, data_statements, index_statements, refuse_long_rows, write
+from catalog_search.export import Written, export_d1
 from catalog_search.server.corpus import Corpus
 
 ABOUT = "const ABOUT = null;"
@@ -47,9 +47,7 @@ def export_worker(path: str | os.PathLike[str], folder: str | os.PathLike[str]) 
             target.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise DatabaseError(f"the folder cannot be made: {problem.strerror}", path=target) from None
-        with database.errors():
-            refuse_long_rows(database)
-            written = [write(target / "seed.sql", (*data_statements(database), *index_statements(database)))]
+        written = export_d1(path, target / "seed.sql")
         worker = _part("worker.js").replace(ABOUT, f"const ABOUT = {json.dumps(about(corpus), ensure_ascii=False)};")
         written.append(_written(target / "worker.js", worker))
         if not (target / "wrangler.jsonc").exists():
