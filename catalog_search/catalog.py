@@ -40,6 +40,8 @@ from catalog_search.text import cut as cut_question
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from catalog_search.expansion import Find
+
 LONGEST_PAGE = 1_000
 FARTHEST = 1_000_000
 """The largest offset."""
@@ -241,10 +243,10 @@ class Catalog:
             answer.notes.append(self.say("suggestions", words=", ".join(answer.suggestions)))
         return answer
 
-    def _ask(self, question: str) -> tuple[Asked, list[str]]:
+    def _ask(self, question: str, find: Find | None = None) -> tuple[Asked, list[str]]:
         """Expand a question; return also the letters that the folding table does not have."""
         folding, unknown = self._folding(cut_question(question)[0])
-        asked = expand(question, self._language, folding, self._find, self._longest)
+        asked = expand(question, self._language, folding, find or self._find, self._longest)
         for letter in unknown:
             expansions = [one._replace(asked=one.asked.replace(_stand_in(letter), letter)) for one in asked.expansions]
             asked = asked._replace(expansions=tuple(expansions))
@@ -269,12 +271,8 @@ class Catalog:
             return dict(self._database.connection().execute(statement, (json.dumps(list(keys)),)))
 
     def _find(self, keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
-        found: dict[str, list[Source]] = {}
-        for key, pattern, written in self._database.connection().execute(
-            self._statements["vocabulary_by_key"], (json.dumps(sorted(keys)),)
-        ):
-            found.setdefault(key, []).append(Source(pattern, written))
-        return found
+        statement = self._statements["vocabulary_by_key"]
+        return sources_by_key(self._database.connection().execute(statement, (json.dumps(sorted(keys)),)))
 
     def _fill_strict(
         self, answer: SearchResult, strict: Strict, planner: Planner, asked: Asked,
@@ -542,6 +540,14 @@ _ASCII = Folding({})
 def _stand_in(letter: str) -> str:
     """Return a word that stands for a letter the folding table does not have."""
     return f"u{ord(letter):x}"
+
+
+def sources_by_key(rows: Iterable[tuple[str, str, str]]) -> dict[str, list[Source]]:
+    """Return what rows of the statement `vocabulary_by_key` say for each key."""
+    found: dict[str, list[Source]] = {}
+    for key, pattern, written in rows:
+        found.setdefault(key, []).append(Source(pattern, written))
+    return found
 
 
 def shortened(text: str) -> str:

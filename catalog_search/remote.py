@@ -10,15 +10,15 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from catalog_search.catalog import SUGGESTIONS, Catalog, shortened
+from catalog_search.catalog import SUGGESTIONS, Catalog, shortened, sources_by_key
 from catalog_search.cloudflare import D1, SECONDS, Rows, StatementError
 from catalog_search.database import CARRIED, CATALOG, Carried, Database
 from catalog_search.errors import DatabaseError, QueryError
-from catalog_search.expansion import Asked, cut_notes, translations
+from catalog_search.expansion import Asked, Source, cut_notes, translations
 from catalog_search.query import match_string
 from catalog_search.ranking import Row, rank
 from catalog_search.result import Result, SearchResult, Term
-from catalog_search.text import fold
+from catalog_search.text import cut, fold
 
 if TYPE_CHECKING:
     import sqlite3
@@ -176,7 +176,20 @@ class RemoteCatalog(Catalog):
         )
 
     def _answer(self, question: str, page: slice, relax: bool) -> SearchResult:
-        asked, unknown_characters = self._ask(question)
+        rows: list[Any] | None = None
+
+        def find(keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
+            # With what the vocabulary says comes the answer, in the same call.
+            nonlocal rows
+            sources, rows = self.batch(
+                [
+                    (self._statements["vocabulary_by_key"], (json.dumps(sorted(keys)),)),
+                    (self._statements["ask"], (cut(question)[0],)),
+                ]
+            )
+            return sources_by_key(sources)
+
+        asked, unknown_characters = self._ask(question, find)
         answer = SearchResult(
             query=question,
             ignored=list(asked.ignored),
@@ -192,7 +205,8 @@ class RemoteCatalog(Catalog):
             answer.reason = "empty_query"
             answer.notes.append(self.say("empty_query"))
             return answer
-        rows = self._execute("ask", asked.raw)
+        if rows is None:
+            rows = self._execute("ask", asked.raw)
         answer.relaxed = bool(rows and rows[0][3])
         if answer.relaxed and not relax:
             rows, answer.relaxed = [], False

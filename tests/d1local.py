@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from node import installed
 
 from catalog_search.export import export_d1
-
 
 TOKEN = "0123456789abcdefSECRET"
 ADDRESS = "d1://account/catalogue"
@@ -42,6 +41,12 @@ class D1:
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a statement."""
         return [tuple(row.values()) for row in self.send(sql=sql, params=list(parameters))["results"]]
+
+    def each(self, sql: str, parameters: Iterable[Sequence[Any]], size: int = 100) -> Iterator[dict[str, Any]]:
+        """Yield `results` and `meta` of a statement for each of many lists of parameters, so many in a call."""
+        lists = list(parameters)
+        for place in range(0, len(lists), size):
+            yield from self.send(sql=sql, each=lists[place : place + size])["each"]
 
     def load(self, path: str | Path) -> None:
         """Load a catalogue's database, as an import does."""

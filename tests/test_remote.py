@@ -164,9 +164,9 @@ def test_a_search_takes_few_calls(cloudflare: Cloudflare, monkeypatch: pytest.Mo
     with connected(cloudflare) as remote:
         assert len(calls) == 1
         answer = remote.search("labor force")
-        assert len(calls) == 4  # the vocabulary, the question, its documents
+        assert len(calls) == 3  # the question with its vocabulary, its documents
         assert [result.excerpt for result in answer.results] == ["By sex and age."] * 10
-        assert len(calls) == 5
+        assert len(calls) == 4
 
 
 def test_the_database_carries_what_it_is_asked_with(cloudflare: Cloudflare) -> None:

@@ -2,6 +2,7 @@
 //
 //     node d1.mjs
 //     {"sql": "SELECT ?1", "params": ["a"]}   →   {"ok": true, "results": [{"?1": "a"}], "meta": {"rows_read": …}}
+//     {"sql": "SELECT ?1", "each": [["a"], ["b"]]}   →   {"ok": true, "each": [{"results": …, "meta": …}, …]}
 //     {"batch": ["CREATE TABLE …", "INSERT …"]}   →   {"ok": true, "rows_written": …}     (one transaction)
 //
 // A statement that D1 refuses gives {"ok": false, "error": its message}. Nothing is kept when it ends.
@@ -46,8 +47,12 @@ export default {
     if (new URL(request.url).pathname.startsWith("/client/v4/")) {
       return api(request, env);
     }
-    const { sql, params, batch } = await request.json();
+    const { sql, params, batch, each } = await request.json();
     try {
+      if (each) {
+        const statement = env.DB.prepare(sql);
+        return Response.json({ ok: true, each: await env.DB.batch(each.map((one) => statement.bind(...one))) });
+      }
       if (batch) {
         const done = await env.DB.batch(batch.map((one) => env.DB.prepare(one)));
         return Response.json({ ok: true, rows_written: done.reduce((sum, one) => sum + one.meta.rows_written, 0) });
