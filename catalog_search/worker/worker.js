@@ -328,6 +328,7 @@ async function known(env, within = KNOWN_FOR) {
       ["SELECT key, value FROM catalog"],
       ["SELECT name, sql FROM statements"],
       ["SELECT key, sentence FROM messages"],
+      ["SELECT word, spelled FROM spellings"],
     ]);
   } catch (problem) {
     if (/no such (table|column)/.test(String(problem))) {
@@ -336,13 +337,13 @@ async function known(env, within = KNOWN_FOR) {
     }
     throw problem;
   }
-  const [catalog, statements, sentences] = rows.map((ones) => new Map(ones.map((one) => Object.values(one))));
+  const [catalog, statements, sentences, spellings] = rows.map((ones) => new Map(ones.map((one) => Object.values(one))));
   if (catalog.get("format_version") !== ABOUT.formatVersion) {
     throw new Unfit("The database has another format version than this Worker, so nothing was looked up. Export both.");
   }
   const say = (key, values = {}) =>
     sentences.get(key).replace(/\{(\w+)\}/g, (found, name) => (Object.hasOwn(values, name) ? String(values[name]) : found));
-  const value = { catalog, sql: (name) => statements.get(name), say };
+  const value = { catalog, sql: (name) => statements.get(name), say, spellings };
   kept = { at: now, from: env.DB, value };
   return value;
 }
@@ -358,23 +359,28 @@ async function all(env, statements) {
 
 // What search answers, as JSON text.
 async function search(env, asked, ignored) {
-  const { catalog, sql, say } = await known(env);
+  const { catalog, sql, say, spellings } = await known(env);
   const { raw, cuts } = cut(asked);
   const notes = cuts.map((key) => say(key, { limit: MAX_CHARACTERS }));
   if (stripped(raw) === "") {
     return JSON.stringify({ results: [], notes: [...notes, say("empty_query"), ...ignored] });
   }
-  const statements = [[sql("ask"), raw], [sql("ask_terms"), raw]];
+  const statements = [
+    [sql("ask"), raw],
+    [sql("ask_terms"), raw],
+    [sql("folding_by_key"), JSON.stringify(foldingKeys(raw))],
+  ];
   if (raw.length > MAX_WORDS) {
     statements.push([sql("ask_words"), raw]);
   }
-  const [rows, [{ terms: listed }], counted] = await all(env, statements);
+  const [rows, [{ terms: listed }], folds, counted] = await all(env, statements);
   if (counted && counted[0].words > MAX_WORDS) {
     notes.push(say("cut_words", { limit: MAX_WORDS }));
   }
   const terms = unique(JSON.parse(listed));
-  const unknown = await unknownCharacters(env, raw, terms, sql);
-  const typed = typing(raw, unknown);
+  const folding = new Map(folds.map(({ key, signs }) => [key, signs]));
+  const unknown = unknownLetters(raw, terms, folding);
+  const typed = typing(raw, folding, unknown, spellings);
   for (const { asked, sources } of terms) {
     const written = [...new Set(sources.filter(([pattern]) => pattern !== asked).map(([, source]) => source))];
     if (written.length) {
@@ -434,52 +440,82 @@ function cut(question) {
 
 // Terms that are met in the same way are one.
 function unique(terms) {
-  return [...new Map(terms.toReversed().map((one) => [one.fts[2], one])).values()].toReversed();
+  const seen = new Set();
+  return terms.filter(({ fts }) => !seen.has(fts[2]) && seen.add(fts[2]));
+}
+
+// The keys of the folding table that a question needs: its code points that are not ASCII, alone and as seconds.
+function foldingKeys(raw) {
+  const keys = new Set();
+  let before = "";
+  for (const sign of raw) {
+    if (sign > "\x7f") {
+      keys.add(sign).add(before + sign);
+    }
+    before = sign;
+  }
+  return [...keys];
 }
 
 // Letters that no document has: each was searched as a word that stands for it.
-async function unknownCharacters(env, raw, terms, sql) {
+function unknownLetters(raw, terms, folding) {
   const words = new Set(terms.flatMap(({ asked }) => asked.split(" ")));
-  const suspected = [...new Set(raw)].filter((one) => words.has(standIn(one)));
-  if (!suspected.length) {
-    return [];
-  }
-  const [rows] = await all(env, [[sql("folding_by_key"), JSON.stringify(suspected)]]);
-  const folded = new Set(rows.map(({ key }) => key));
-  return suspected.filter((one) => !folded.has(one)).sort(byCodePoint);
+  return [...new Set(raw)].filter((one) => words.has(standIn(one)) && !folding.has(one)).sort(byCodePoint);
 }
 
 function standIn(letter) {
   return `u${letter.codePointAt(0).toString(16)}`;
 }
 
-// Returns what gives a term as it was typed. The terms are normal forms; to fold a chunk as far as it takes to know it
-// again is enough here, and one that is not known is shown in its normal form.
-function typing(raw, unknown) {
-  const chunks = raw.split(BLANKS).filter(Boolean).map((chunk) => {
-    const bare = chunk.replace(QUOTED, "");
-    let folded = [...bare].map((one) => (unknown.includes(one) ? ` ${standIn(one)} ` : one)).join("");
-    folded = folded.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^a-z0-9]+/g, " ").trim();
-    return { bare, folded, whole: /^[\p{L}\p{M}\p{N}'’._&+#-]+$/u.test(bare) };
+// Returns what gives a term, which is a normal form, as it was typed.
+function typing(raw, folding, unknown, spellings) {
+  const words = raw.split(BLANKS).filter(Boolean).flatMap((chunk) => {
+    const marked = markedWords(chunk, folding, unknown, spellings);
+    const bare = marked.length === 1 ? chunk.replace(QUOTED, "") : "";
+    return marked.map((word) => ({ asked: bare || plain(word), plain: plain(word) }));
   });
-  return (term) => {
-    const alone = chunks.find(({ folded, whole }) => whole && folded === term) ??
-      chunks.find(({ folded, whole }) => whole && ` ${folded} `.includes(` ${term} `));
-    if (alone) {
-      return alone.bare;
-    }
-    for (let first = 0; first < chunks.length; first++) {
-      let folded = "";
-      for (let last = first; last < chunks.length && folded.length <= term.length; last++) {
-        folded = `${folded} ${chunks[last].folded}`.trim();
-        if (folded === term && chunks.slice(first, last + 1).every(({ whole }) => whole)) {
-          return chunks.slice(first, last + 1).map(({ bare }) => bare).join(" ");
+  const asTyped = (term) => {
+    for (let first = 0; first < words.length; first++) {
+      let found = "";
+      for (let last = first; last < words.length && found.length < term.length; last++) {
+        found = `${found} ${words[last].plain}`.trim();
+        if (found === term) {
+          return words.slice(first, last + 1).map(({ asked }) => asked).join(" ");
         }
       }
     }
-    const letter = unknown.find((one) => standIn(one) === term);
-    return letter ?? term;
+    // A possessive or an elision is no part of the term.
+    return words.find((word) => ` ${word.plain} `.includes(` ${term} `))?.asked ?? term;
   };
+  return (term) => unknown.reduce((text, letter) => text.replaceAll(standIn(letter), letter), asTyped(term));
+}
+
+// The words of a chunk in marked form, as the statement `ask` makes them.
+function markedWords(chunk, folding, unknown, spellings) {
+  const signs = [...chunk];
+  let folded = "";
+  for (let place = 0; place < signs.length; place++) {
+    const sign = signs[place];
+    const pair = folding.get(sign + signs[place + 1]);
+    if (pair !== undefined) {
+      folded += pair;
+      place++;
+    } else if (sign > "\x7f") {
+      folded += folding.get(sign) ?? (unknown.includes(sign) ? ` ${standIn(sign)} ` : " ");
+    } else {
+      folded += /[a-z0-9.+#]/i.test(sign) ? sign.toLowerCase() : /[-'_&]/.test(sign) ? "-" : " ";
+    }
+  }
+  return folded.split(" ").flatMap((word) => {
+    const bare = word.replace(/(?<![a-z0-9])\^+/g, "").replace(/^-+|[-.]+$/g, "");
+    const spelled = spellings.get(bare);
+    const parts = spelled === undefined ? bare.replace(/[+#]/g, " ").replaceAll(".", "-").split(" ") : [spelled];
+    return parts.map((part) => part.replace(/-{2,}/g, "-").replace(/^-|-$/g, "")).filter(Boolean);
+  });
+}
+
+function plain(marked) {
+  return marked.replaceAll("-", " ").replaceAll("^", "");
 }
 
 function listing(words, conjunction) {
