@@ -329,6 +329,7 @@ async function known(env, within = KNOWN_FOR) {
       ["SELECT name, sql FROM statements"],
       ["SELECT key, sentence FROM messages"],
       ["SELECT word, spelled FROM spellings"],
+      ["SELECT kind, form FROM rules WHERE kind IN ('elision', 'possessive') ORDER BY position"],
     ]);
   } catch (problem) {
     if (/no such (table|column)/.test(String(problem))) {
@@ -337,13 +338,13 @@ async function known(env, within = KNOWN_FOR) {
     }
     throw problem;
   }
-  const [catalog, statements, sentences, spellings] = rows.map((ones) => new Map(ones.map((one) => Object.values(one))));
+  const [catalog, statements, sentences, spellings] = rows.slice(0, 4).map((ones) => new Map(ones.map((one) => Object.values(one))));
   if (catalog.get("format_version") !== ABOUT.formatVersion) {
     throw new Unfit("The database has another format version than this Worker, so nothing was looked up. Export both.");
   }
   const say = (key, values = {}) =>
     sentences.get(key).replace(/\{(\w+)\}/g, (found, name) => (Object.hasOwn(values, name) ? String(values[name]) : found));
-  const value = { catalog, sql: (name) => statements.get(name), say, spellings };
+  const value = { catalog, sql: (name) => statements.get(name), say, spellings, rules: rows[4] };
   kept = { at: now, from: env.DB, value };
   return value;
 }
@@ -359,7 +360,7 @@ async function all(env, statements) {
 
 // What search answers, as JSON text.
 async function search(env, asked, ignored) {
-  const { catalog, sql, say, spellings } = await known(env);
+  const { catalog, sql, say, ...language } = await known(env);
   const { raw, cuts } = cut(asked);
   const notes = cuts.map((key) => say(key, { limit: MAX_CHARACTERS }));
   if (stripped(raw) === "") {
@@ -380,7 +381,7 @@ async function search(env, asked, ignored) {
   const terms = unique(JSON.parse(listed));
   const folding = new Map(folds.map(({ key, signs }) => [key, signs]));
   const unknown = unknownLetters(raw, terms, folding);
-  const typed = typing(raw, folding, unknown, spellings);
+  const typed = typing(raw, folding, unknown, language);
   for (const { asked, sources } of terms) {
     const written = [...new Set(sources.filter(([pattern]) => pattern !== asked).map(([, source]) => source))];
     if (written.length) {
@@ -468,11 +469,11 @@ function standIn(letter) {
 }
 
 // Returns what gives a term, which is a normal form, as it was typed.
-function typing(raw, folding, unknown, spellings) {
+function typing(raw, folding, unknown, { spellings, rules }) {
   const words = raw.split(BLANKS).filter(Boolean).flatMap((chunk) => {
     const marked = markedWords(chunk, folding, unknown, spellings);
     const bare = marked.length === 1 ? chunk.replace(QUOTED, "") : "";
-    return marked.map((word) => ({ asked: bare || plain(word), plain: plain(word) }));
+    return marked.map((word) => ({ asked: bare || plain(word), plain: plain(withoutEnds(word, rules)) }));
   });
   const asTyped = (term) => {
     for (let first = 0; first < words.length; first++) {
@@ -484,8 +485,7 @@ function typing(raw, folding, unknown, spellings) {
         }
       }
     }
-    // A possessive or an elision is no part of the term.
-    return words.find((word) => ` ${word.plain} `.includes(` ${term} `))?.asked ?? term;
+    return term;
   };
   return (term) => unknown.reduce((text, letter) => text.replaceAll(standIn(letter), letter), asTyped(term));
 }
@@ -512,6 +512,16 @@ function markedWords(chunk, folding, unknown, spellings) {
     const parts = spelled === undefined ? bare.replace(/[+#]/g, " ").replaceAll(".", "-").split(" ") : [spelled];
     return parts.map((part) => part.replace(/-{2,}/g, "-").replace(/^-|-$/g, "")).filter(Boolean);
   });
+}
+
+// A marked word without elision and possessive.
+function withoutEnds(word, rules) {
+  const elision = rules.find(({ kind, form }) => kind === "elision" && word.startsWith(form) &&
+    /^[aeiouyh][^-]/.test(word.slice(form.length)));
+  const bare = elision ? word.slice(elision.form.length) : word;
+  const possessive = rules.find(({ kind, form }) => kind === "possessive" && bare.endsWith(form) &&
+    bare.length - form.length > 1 && bare.at(-form.length - 2) !== "-");
+  return possessive ? bare.slice(0, -possessive.form.length) : bare;
 }
 
 function plain(marked) {
