@@ -27,6 +27,11 @@ LICENCE_NOTES = (
     "The table folding is made from Unidecode (GPL-2.0-or-later). Documents are under the licence of their source."
 )
 
+WHOLE = 2**32
+"""What a word's weight is measured against. Weights are only compared with each other, so that any number does that no
+catalogue's documents exceed; with a number of its own, a document more would change the weight of every word."""
+
+
 
 class Tables:
     """The tables of one database, written in the order of these methods.
@@ -64,7 +69,6 @@ class Tables:
 
     def write_words(self) -> None:
         """Write the words of the index, their trigrams, and the broad prefixes."""
-        documents = self.count()
         self._execute("CREATE VIRTUAL TABLE temp.by_word USING fts5vocab(main, documents_fts, row)")
         self._execute("CREATE VIRTUAL TABLE temp.by_column USING fts5vocab(main, documents_fts, col)")
         self._execute("CREATE TEMP TABLE counted AS SELECT term, doc FROM by_word")
@@ -75,7 +79,7 @@ class Tables:
         singular = self._language.singular
         self._connection.executemany(
             "INSERT INTO words (word, documents, weight, singular) VALUES (?, ?, ?, ?)",
-            ((word, count, round(1000 * math.log(documents / count)), singular(word)) for word, count in words),
+            ((word, count, round(1000 * math.log(WHOLE / count)), singular(word)) for word, count in words),
         )
         self._execute(
             "WITH RECURSIVE place(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM place "
