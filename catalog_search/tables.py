@@ -32,7 +32,6 @@ WHOLE = 2**32
 catalogue's documents exceed; with a number of its own, a document more would change the weight of every word."""
 
 
-
 class Tables:
     """The tables of one database, written in the order of these methods.
 

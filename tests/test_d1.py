@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +19,12 @@ from support import CASES, built
 from test_ask import HOSTILE, hostile_path, real, storable  # noqa: F401  (fixtures)
 from test_equality import PAIRS, QUESTIONS, QUICK, ROWS
 
-from catalog_search import Catalog, Pair, QueryError, Vocabulary, compile_query, load_language, query
+from catalog_search import Catalog, Pair, QueryError, Vocabulary, build, compile_query, load_language, load_settings
 from catalog_search.expansion import Expansion
+from catalog_search.relevance import read_judged
 
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
 ENGLISH = load_language("en")
 WORDS = [f"word{place}" for place in range(64)]
 MANY = [{"asked": word, "source": [f"{name}{word}" for name in ("big", "small", "third")]} for word in WORDS]
@@ -116,7 +120,7 @@ def test_the_form_with_one_parameter_gives_the_strict_answer_too(
 ) -> None:
     report = built(rows, folder=tmp_path_factory.mktemp("any"), vocabulary=PAIRS)
     with pytest.MonkeyPatch.context() as patched, report.catalog as catalog:
-        patched.setattr(query, "_fits_d1", lambda compiled: False)
+        patched.setattr("catalog_search.query._fits_d1", lambda compiled: False)
         asked = [*questions, *(row["title"] for row in rows[:4]), *(row["id"] for row in rows[:4])]
         for question in asked:
             right = [result.id for result in catalog.search(question, limit=1_000, relax=False).results]
@@ -206,6 +210,53 @@ def test_questions_over_real_catalogues_have_the_strict_answer_in_d1_and_read_fe
         judge(catalog, run, questions)
     assert len(read) == 700
     assert statistics.median(read) <= ROWS_READ
+
+
+# --- what is said of it
+
+
+def rows_read(d1: D1, path: Path, questions: Sequence[str]) -> list[list[int]]:
+    """Return the rows that each question reads: by a scan, by its compiled statement, by the one for all questions."""
+    read: list[list[int]] = [[], [], []]
+    with Catalog.open(path) as catalog:
+        for question in map(storable, questions):
+            condition = compile_query(catalog._ask(question)[0].expansions, dialect="d1")
+            statements = [
+                (SCANNED.format(condition.sql), condition.parameters),
+                catalog.statement(question, "d1"),
+                (catalog.ask_statement(), (question,)),
+            ]
+            for found, (sql, parameters) in zip(read, statements, strict=True):
+                found.append(d1.send(sql=sql, params=list(parameters))["meta"]["rows_read"])
+    return read
+
+
+def test_the_readme_says_how_many_rows_questions_read(tmp_path: Path) -> None:
+    """With CATALOG_SEARCH_UPDATE=1 the table is written anew."""
+    figures_of = ["median", "9 of 10", "most"]
+    head = ["catalogue", "documents", "questions", "scan with GLOB"]
+    head += [f"{one}, {what}" for one in ("compiled", "`ask.sql`") for what in figures_of]
+    lines = [head, ["---", *["---:"] * (len(head) - 1)]]
+    for name in ("oecd", "icd10cm", "countries-pt"):
+        path = tmp_path / f"{name}.db"
+        report = build(load_settings(ROOT / "data" / name / "catalog.yaml"), path)
+        questions = [one.query for one in read_judged(str(ROOT / "data" / name / "judged.jsonl"))]
+        with closing(D1()) as d1:
+            d1.load(path)
+            scanned, *others = rows_read(d1, path, questions)
+        figures = [round(statistics.median(scanned))]
+        for read in others:
+            nine_of_ten = sorted(read)[len(read) * 9 // 10]
+            figures += [round(statistics.median(read)), nine_of_ten, max(read)]
+        lines.append([name, *(f"{one:,}" for one in (report.documents, len(questions), *figures))])
+    made = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    readme = README.read_text("utf-8")
+    pattern = re.compile(r"(<!-- rows read: made by tests/test_d1.py -->\n)(.*?)(\n<!-- end -->)", re.S)
+    (found,) = pattern.findall(readme)
+    if os.environ.get("CATALOG_SEARCH_UPDATE"):
+        README.write_text(pattern.sub(lambda match: f"{match[1]}{made}{match[3]}", readme), "utf-8")
+    else:
+        assert found[1] == made
 
 
 # --- none is left out
