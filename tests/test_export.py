@@ -195,6 +195,12 @@ def test_a_script_that_cannot_be_written_leaves_the_old_one(odd: Path, tmp_path:
         export_d1(odd, tmp_path / "none" / "seed.sql")
     with pytest.raises(DatabaseError, match="cannot be written"):
         export_d1(odd, tmp_path)
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(odd.read_bytes())
+    with pytest.raises(DatabaseError, match="is a database"):
+        export_d1(copy, copy)
+    assert copy.read_bytes() == odd.read_bytes()
+    copy.unlink()
     assert (tmp_path / "seed.sql").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["seed.sql"]
 
@@ -208,6 +214,18 @@ def test_the_pieces_of_a_value_are_short_and_join_to_it(value: str, room: int) -
         with closing(sqlite3.connect(":memory:")) as connection:
             joined = connection.execute(f"SELECT {' || '.join(written) or literal('')}").fetchone()[0]
         assert (joined if isinstance(joined, str) else joined.decode()) == value
+
+
+def test_the_command_says_what_it_wrote(oecd: Path, tmp_path: Path) -> None:
+    target = str(tmp_path / "seed.sql")
+    done = CliRunner().invoke(main, ["export", "d1", str(oecd), "-o", target])
+    assert re.fullmatch(r".*seed\.sql: \d+ statements, [\d,]+ bytes\n", done.stdout)
+    done = CliRunner().invoke(main, ["export", "d1", str(oecd), "-o", target, "--since", str(oecd), "--json"])
+    said = json.loads(done.stdout)
+    assert list(said) == ["database", "files"]
+    assert said["files"] == [{"path": target, "statements": 1, "bytes": Path(target).stat().st_size}]
+    done = CliRunner().invoke(main, ["export", "d1", str(oecd), "-o", target, "--since", str(oecd), "--parts"])
+    assert (done.exit_code, "--since goes without --parts" in done.stderr) == (2, True)
 
 
 # --- what does not fit
