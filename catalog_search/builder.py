@@ -217,11 +217,11 @@ class _Build:
         """Fill an empty database; return what the report says of it."""
         connection.execute("PRAGMA cache_size = -16000")
         drafts = Drafts(connection, self._settings, self._source)
-        tables = Tables(connection, self._settings, self._language, self._vocabulary)
-        tables.create()
         connection.execute("BEGIN")
         drafts.read(self._progress)
         duplicates = drafts.resolve_duplicates()
+        tables = Tables(connection, self._settings, self._language, self._vocabulary)
+        tables.create()
         tables.write_documents()
         tables.write_words()
         measured = tables.write_vocabulary()

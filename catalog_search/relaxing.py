@@ -45,7 +45,7 @@ NEAREST_LEAST, NEAREST_WORDS = 0.25, 5
 LIKENESS = 0.6
 FETCHED, KEPT = 2_000, 200
 TRIGRAM_BUDGET = 2_000
-"""Entries of the trigram index read for one unknown word."""
+"""Entries of the trigram index read for one unknown word; the index leaves out the trigrams of more words."""
 
 
 class Near(NamedTuple):

@@ -369,10 +369,13 @@ def test_the_changes_make_the_new_catalogue_whatever_they_are(here: Here, tmp_pa
         ]  # fmt: skip
 
     settings = {"documents": {"priority": "order", "facets": ["order"]}}
+    if seed % 2:
+        settings["documents"]["url"] = "https://example.org/{id}"  # which is a generated column
     built(rows(), folder=tmp_path, vocabulary=PAIRS[: seed % 4 + 1], to=tmp_path / "old.db", **settings)
     built(rows(), folder=tmp_path, vocabulary=PAIRS[: seed % 3 + 1], to=tmp_path / "new.db", **settings)
     export_d1(tmp_path / "old.db", tmp_path / "seed.sql")
     export_d1(tmp_path / "new.db", tmp_path / "changes.sql", since=tmp_path / "old.db")
+    assert ("GENERATED" in (tmp_path / "seed.sql").read_text()) == bool(seed % 2)
     here.run(tmp_path / "seed.sql")
     here.run(tmp_path / "changes.sql")
     same_database(tmp_path / "new.db", here)
