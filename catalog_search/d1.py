@@ -128,6 +128,7 @@ def made_of(connection: sqlite3.Connection, path: str) -> Made:
         kind, _ = kinds.get(name, ("", 0))
         if type_ == "table" and kind == "table":
             described = connection.execute(f"PRAGMA table_xinfo({identifier(name)})").fetchall()
+            # A generated column is made anew.
             columns = tuple(column for _, column, _, _, _, _, hidden in described if not hidden)
             keyed = sorted((place, column) for _, column, _, _, _, place, _ in described if place)
             key = tuple(column for _, column in keyed)

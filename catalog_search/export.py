@@ -7,9 +7,8 @@ script makes tables and rows, then indexes, then each full-text index anew from 
 from __future__ import annotations
 
 import os
-import tempfile
+from contextlib import closing, suppress
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.d1 import identifier, made_of, too_long
@@ -62,21 +61,19 @@ def export_d1(
     """
     if parts and since is not None:
         raise QueryError("what changed since another database is one script; leave out parts")
-    database = Database(path)
-    try:
-        with database.errors():
-            refuse_long_rows(database)
-            target = Path(output)
-            if since is not None:
-                return [write(target, delta(database, Database(since)))]
-            if not parts:
-                return [write(target, chain(data_statements(database), index_statements(database)))]
-            return [
-                write(target.with_suffix(f".data{target.suffix}"), data_statements(database)),
-                write(target.with_suffix(f".index{target.suffix}"), index_statements(database)),
-            ]
-    finally:
-        database.close()
+    target = os.fspath(output)
+    stem, extension = os.path.splitext(target)
+    with closing(Database(path)) as database, database.errors():
+        refuse_long_rows(database)
+        if since is not None:
+            with closing(Database(since)) as old, old.errors():
+                return [write(target, delta(database, old))]
+        if not parts:
+            return [write(target, chain(data_statements(database), index_statements(database)))]
+        return [
+            write(f"{stem}.data{extension}", data_statements(database)),
+            write(f"{stem}.index{extension}", index_statements(database)),
+        ]
 
 
 def refuse_long_rows(database: Database) -> None:
@@ -116,32 +113,29 @@ def index_statements(database: Database) -> Iterator[str]:
             yield from rebuilt(name)
 
 
-def write(target: Path, statements: Iterable[str]) -> Written:
+def write(target: str, statements: Iterable[str]) -> Written:
     """Write statements to a file, each ended by a semicolon; all or nothing.
 
     Raises:
-        DatabaseError: it cannot be written.
+        DatabaseError: it cannot be written, or a database is there.
     """
     number = 0
+    scratch = f"{target}.part"
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent or ".")
+        if os.path.isfile(target):
+            with open(target, "rb") as there:
+                if there.read(16) == b"SQLite format 3\0":
+                    raise DatabaseError("is a database; name another file for the script", path=target)
         try:
-            with open(handle, "w", encoding="utf-8", newline="\n") as file:
+            with open(scratch, "w", encoding="utf-8", newline="\n") as file:
                 for sql in statements:
                     file.write(f"{sql};\n")
                     number += 1
-            os.chmod(name, 0o666 & ~_umask())
-            size = os.path.getsize(name)
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
+            size = os.path.getsize(scratch)
+            os.replace(scratch, target)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(scratch)
     except OSError as problem:
         raise DatabaseError(f"cannot be written: {problem.strerror}", path=target) from None
-    return Written(str(target), number, size)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    return Written(target, number, size)

@@ -173,6 +173,7 @@ KEYS = {
         "words", "vocabulary_entries", "facets", "bytes", "format_version", "content_hash", "licence_notes",
     ],
     "check {}": ["database", "ok", "checked", "faults"],
+    "check {} --target d1": ["database", "ok", "checked", "faults", "rows_read", "questions_per_day_free_tier"],
     "vocab measure {}": ["database", "vocabulary", "pairs"],
 }  # fmt: skip
 
