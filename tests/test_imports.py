@@ -32,7 +32,8 @@ catalog
 measure relevance
 documents drafts tables changes checking scratch builder
 server.holding server.shelf
-server.calls server.texts server.contract server.corpus server.tools server.parts server.pair server.stdio server
+server.calls server.envelopes server.texts server.contract server.corpus server.tools server.parts server.pair
+server.stdio server
 terminal cli
 __main__
 """.split()

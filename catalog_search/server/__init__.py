@@ -3,6 +3,7 @@
     holding.py     one database file, and its replacement
     shelf.py       the collections that one caller may see, asked as one
     calls.py       a call in any shape → the call that was meant
+    envelopes.py   a message of nearly the right form → one that can be answered
     texts.py       the contract's texts in five languages
     contract.py    what goes over the wire: the schemas of the pair, the envelope of a result
     corpus.py      what a model is told about the catalogues
@@ -60,6 +61,6 @@ def serve_stdio(paths: Iterable[str], *, locale: str | None = None, strict: bool
             title=corpora.title,
             instructions=corpora.instructions(),
         )
-        run(server)
+        run(server, strict=strict)
     finally:
         shelf.close()

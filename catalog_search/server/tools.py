@@ -171,7 +171,12 @@ def add_tools(server: Server[Any], tools: Tools, serving: Serving, *, cache_scop
                 return await others_call.handler(context, params)
         if not limiter:
             limiter.append(serving.limiter())
-        return await answer(ours, serving, caller, params.name, params.arguments, limiter[0])
+        try:
+            return await answer(ours, serving, caller, params.name, params.arguments, limiter[0])
+        except Exception:
+            # The SDK would send the text of the exception to the client.
+            logger.exception("a call failed")
+            return tool_error(serving.texts.say("failed"))
 
     server.add_request_handler("tools/list", types.PaginatedRequestParams, list_tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
@@ -198,7 +203,7 @@ async def answer(
     arguments: Any,
     limiter: anyio.CapacityLimiter | None = None,
 ) -> types.CallToolResult:
-    """Carry out a call. Never raises: whatever goes wrong is a result that says so in plain words."""
+    """Carry out a call; what goes wrong with it is a result that says so in plain words."""
     shapes = {tool.name: tool.shape for tool in tools}
     call = read_call(list(shapes.values()), name, arguments, serving.aliases)
     tool = next(tool for tool in tools if tool.name == call.tool)
@@ -276,7 +281,7 @@ def _sentence(say: Callable[..., str], form: str, remark: Remark, **more: str) -
         if kind == "option":
             kind = "key"
         else:
-            kind, more = "ignored", more | {"keys": f"“{remark.values['asked']}”"}
+            kind, more = "ignored", more | {"keys": remark.values["asked"]}
     return say(f"{form}_{kind}", **{**remark.values, **more})
 
 
