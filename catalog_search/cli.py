@@ -396,17 +396,36 @@ def evaluate(database: str, judged: str, limit: int, worst_: int, fail_under: tu
 
 
 @main.command()
-@database
-def serve(database: str) -> None:
-    """Serve a catalogue to language models.
+@click.argument("databases", metavar="DB...", nargs=-1, required=True, type=click.Path())
+@click.option("--http", metavar="HOST:PORT", help="Listen there, over HTTP, instead of standard input and output.")
+@click.option("--anonymous", is_flag=True, help="Over HTTP: answer whoever can reach it.")
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="HOST", help="Over HTTP: a further name of this server; repeatable."
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Over HTTP: a web page's origin that may address it; repeatable.",
+)
+@click.option("--qualified-ids", is_flag=True, help="Write ids as COLLECTION:ID also when there is one collection.")
+def serve(
+    databases: tuple[str, ...], http: str | None, anonymous: bool, hosts: tuple[str, ...], origins: tuple[str, ...],
+    qualified_ids: bool,
+) -> None:  # fmt: skip
+    """Serve catalogues to language models.
 
     MCP over standard input and output. Two tools, search(query) and fetch(id), in the form that ChatGPT's deep
     research requires. Name this command in the client's settings; nothing but the protocol is written to
     standard output.
     """
-    from catalog_search.server import serve_stdio
+    from catalog_search.server import serve
 
-    serve_stdio(database)
+    serve(
+        databases, http=http, anonymous=anonymous, allow_hosts=hosts, allow_origins=origins,
+        qualified_ids=qualified_ids,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
