@@ -15,14 +15,17 @@
     stdio.py       an MCP server → standard input and output
     exchange.py    one JSON-RPC message that stands alone → its answer
     http.py        an MCP server → HTTP
+    register.py    the pair for somebody else's MCP server
 
-All meaning is in `Catalog`. Only this package imports mcp.
+All meaning is in `Catalog`. Only this package imports mcp. The names in `__all__` are for people with a server of
+their own; they are loaded when they are asked for.
 """
 
 from __future__ import annotations
 
 import sys
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from catalog_search.errors import SettingsError
@@ -32,6 +35,32 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp.server.lowlevel import Server
+
+    from catalog_search.server.contract import (
+        DEFAULT_LIMIT,
+        SEARCH_TOOLS,
+        get_contract_schemas,
+        tool_error,
+        tool_result,
+    )
+    from catalog_search.server.register import register_search_tools
+
+__all__ = [
+    "DEFAULT_LIMIT",
+    "SEARCH_TOOLS",
+    "get_contract_schemas",
+    "register_search_tools",
+    "serve",
+    "tool_error",
+    "tool_result",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        module = "register" if name == "register_search_tools" else "contract"
+        return getattr(import_module(f"catalog_search.server.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def serve(
