@@ -410,21 +410,27 @@ def evaluate(database: str, judged: str, limit: int, worst_: int, fail_under: tu
     help="Over HTTP: a web page's origin that may address it; repeatable.",
 )
 @click.option("--qualified-ids", is_flag=True, help="Write ids as COLLECTION:ID also when there is one collection.")
+@click.option("--locale", metavar="TAG", help="Language of titles and messages: en, pt-BR, es, fr or de.")
+@click.option("--strict", is_flag=True, help="Refuse calls that are not in their canonical form.")
 def serve(
     databases: tuple[str, ...], http: str | None, anonymous: bool, hosts: tuple[str, ...], origins: tuple[str, ...],
-    qualified_ids: bool,
+    qualified_ids: bool, locale: str | None, strict: bool,
 ) -> None:  # fmt: skip
     """Serve catalogues to language models.
 
     MCP over standard input and output. Two tools, search(query) and fetch(id), in the form that ChatGPT's deep
     research requires. Name this command in the client's settings; nothing but the protocol is written to
     standard output.
+
+    A call with another tool's name, other keys or none is understood, and its answer ends with warnings that say
+    how to call; --strict refuses it instead. The first catalogue's language is the default of --locale; the
+    descriptions that models read are always English.
     """
     from catalog_search.server import serve
 
     serve(
         databases, http=http, anonymous=anonymous, allow_hosts=hosts, allow_origins=origins,
-        qualified_ids=qualified_ids,
+        qualified_ids=qualified_ids, locale=locale, strict=strict,
     )  # fmt: skip
 
 

@@ -32,7 +32,8 @@ catalog
 measure relevance
 documents drafts tables changes checking scratch builder
 server.holding server.shelf server.bounds server.access
-server.contract server.corpus server.tools server.stdio server.exchange server.http server
+server.calls server.envelopes server.texts server.contract server.corpus server.tools server.parts server.pair
+server.stdio server.exchange server.http server
 terminal cli
 __main__
 """.split()

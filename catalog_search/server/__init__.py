@@ -1,12 +1,17 @@
-"""The thin MCP adapter: a catalogue as two tools, search and fetch.
+"""The thin MCP adapter: catalogues as tools, search and fetch.
 
-    contract.py    what goes over the wire: the schemas of the tools, the envelope of a result
-    corpus.py      what a model is told about the catalogue
     holding.py     a database file that is served, and what is moved into its place
     shelf.py       the collections that one caller may see, asked as one
     access.py      who asks → that caller's shelf
     bounds.py      what a caller may cost
-    tools.py       a catalogue → the tools and their results, as an MCP server
+    calls.py       a call in any shape → the call that was meant
+    envelopes.py   a message of nearly the right form → one that can be answered
+    texts.py       the contract's texts in five languages
+    contract.py    what goes over the wire: the schemas of the pair, the envelope of a result
+    corpus.py      what a model is told about the catalogues
+    tools.py       tools → an MCP server that understands any call of them
+    parts.py       a long document in parts
+    pair.py        search and fetch over a shelf
     stdio.py       an MCP server → standard input and output
     exchange.py    one JSON-RPC message that stands alone → its answer
     http.py        an MCP server → HTTP
@@ -17,6 +22,7 @@ All meaning is in `Catalog`. Only this package imports mcp.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from catalog_search.errors import SettingsError
@@ -36,6 +42,8 @@ def serve(
     allow_hosts: Sequence[str] = (),
     allow_origins: Sequence[str] = (),
     qualified_ids: bool = False,
+    locale: str | None = None,
+    strict: bool = False,
 ) -> None:
     """Serve catalogues' databases, over standard input and output or over HTTP.
 
@@ -50,19 +58,26 @@ def serve(
         allow_hosts: names by which the server may be addressed over HTTP, beside those of the loopback.
         allow_origins: origins of web pages that may address it, beside those of this machine.
         qualified_ids: write ids as `collection:id` also when there is one collection.
+        locale: the language of titles and messages: en, pt-BR, es, fr or de; the first catalogue's by default.
+        strict: refuse a call that is not in its canonical form.
 
     Raises:
         DatabaseError: there is no such file, it is no catalogue, or of another format version.
-        SettingsError: the address cannot be read, or nobody would be let in.
+        SettingsError: the address cannot be read, nobody would be let in, or there are no texts in that language.
         CatalogSearchError: standard input or output is closed, or the address is taken.
     """
     # Before mcp is loaded, which takes most of a second: a wrong path is said at once, and never to a client.
     shelf = Shelf.of_files(paths, qualified_ids=qualified_ids)
     try:
+        if locale is not None:
+            from catalog_search.server.texts import locale_of
+
+            locale = locale_of(locale)
+        make_server = partial(_server, locale=locale, strict=strict)
         if http is None:
             from catalog_search.server.stdio import run
 
-            run(_server(shelf))
+            run(make_server(shelf), strict=strict)
             return
         if not anonymous:
             raise SettingsError("over HTTP a server needs tokens, or --anonymous to answer whoever can reach it")
@@ -73,7 +88,7 @@ def serve(
 
         address = Address.parse(http)
         hosts = Hosts(address, allow_hosts, allow_origins)
-        application = Application(Access(shelf, public=shelf.names()), _server, hosts, Bounds())
+        application = Application(Access(shelf, public=shelf.names()), make_server, hosts, Bounds(), strict=strict)
         opened = listen(address)
         print(f"Serving {', '.join(shelf.names())} at http://{address.at(opened)}/mcp", file=sys.stderr, flush=True)
         run_http(application, opened)
@@ -81,9 +96,18 @@ def serve(
         shelf.close()
 
 
-def _server(shelf: Shelf) -> Server[Any]:
-    from catalog_search.server.corpus import Corpus
-    from catalog_search.server.tools import make_server
+def _server(shelf: Shelf, *, locale: str | None = None, strict: bool = False) -> Server[Any]:
+    from catalog_search.server.corpus import Corpora
+    from catalog_search.server.pair import search_and_fetch
+    from catalog_search.server.texts import Texts, nearest_locale
+    from catalog_search.server.tools import Serving, make_server
 
-    catalog = shelf.catalog(shelf.names()[0])
-    return make_server(catalog, Corpus.of(catalog._database))
+    corpora = Corpora.of(shelf)
+    texts = Texts(nearest_locale(corpora.each[0].language) if locale is None else locale)
+    return make_server(
+        search_and_fetch(corpora, texts),
+        Serving(texts=texts, strict=strict, caller=lambda _context: shelf),
+        name=corpora.name,
+        title=corpora.title,
+        instructions=corpora.instructions(),
+    )

@@ -25,6 +25,8 @@ from mcp.shared.transport_context import TransportContext
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from catalog_search.server.envelopes import repaired
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -68,16 +70,21 @@ class _Alone:
         """Drop it, likewise."""
 
 
-async def exchange(server: Server[Any], message: Any, headers: Sequence[tuple[bytes, bytes]]) -> Reply:
+async def exchange(
+    server: Server[Any], message: Any, headers: Sequence[tuple[bytes, bytes]], *, strict: bool = False
+) -> Reply:
     """Answer one message.
 
     Args:
         server: what answers.
         message: what the body held: a JSON value of any kind.
         headers: of the HTTP request, names in lower case.
+        strict: refuse a message of nearly the right form instead of repairing it.
     """
     if isinstance(message, list):
-        return await _batch(server, message, headers)
+        return await _batch(server, message, headers, strict)
+    if not strict:
+        message = repaired(message)
     named = _header(headers, MCP_PROTOCOL_VERSION_HEADER)
     modern = named is not None and named not in HANDSHAKE_PROTOCOL_VERSIONS
     if not isinstance(message, dict):
@@ -122,14 +129,16 @@ def refusal(
     )
 
 
-async def _batch(server: Server[Any], messages: list[Any], headers: Sequence[tuple[bytes, bytes]]) -> Reply:
+async def _batch(
+    server: Server[Any], messages: list[Any], headers: Sequence[tuple[bytes, bytes]], strict: bool
+) -> Reply:
     """Answer several messages at once, as 2025-03-26 had it."""
     if not messages:
         return refusal(types.INVALID_REQUEST, "The list of messages is empty.")
     if len(messages) > LONGEST_BATCH:
         return refusal(types.INVALID_REQUEST, f"A list holds at most {LONGEST_BATCH} messages.")
     replies = [
-        await exchange(server, one, headers)
+        await exchange(server, one, headers, strict=strict)
         if not isinstance(one, list)
         else refusal(types.INVALID_REQUEST, "A list of messages holds no lists.")
         for one in messages

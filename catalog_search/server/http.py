@@ -173,12 +173,19 @@ class Application:
         make_server: a shelf → what answers for it.
         hosts: the names it may be addressed by.
         bounds: what a caller may cost.
+        strict: refuse a message of nearly the right form instead of repairing it.
     """
 
     def __init__(
-        self, access: Access, make_server: Callable[[Shelf], Server[Any]], hosts: Hosts, bounds: Bounds
+        self,
+        access: Access,
+        make_server: Callable[[Shelf], Server[Any]],
+        hosts: Hosts,
+        bounds: Bounds,
+        *,
+        strict: bool = False,
     ) -> None:
-        self._access, self._hosts, self._bounds = access, hosts, bounds
+        self._access, self._hosts, self._bounds, self._strict = access, hosts, bounds, strict
         # Callers who see the same share a server.
         self._servers: dict[tuple[str, ...], Server[Any]] = {}
         for caller in access.callers():
@@ -237,7 +244,9 @@ class Application:
             except (ValueError, RecursionError) as problem:
                 text = f"The body is not JSON: {problem}" if isinstance(problem, ValueError) else _TOO_DEEP
                 raise Refused(400, text, code=PARSE_ERROR) from None
-            status, answer = await exchange(self._servers[caller.shelf.names()], message, scope["headers"])
+            status, answer = await exchange(
+                self._servers[caller.shelf.names()], message, scope["headers"], strict=self._strict
+            )
         finally:
             self._under_way -= 1
         if answer is None:
