@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING
 
 from catalog_search.catalog import Catalog
-from catalog_search.database import Database
+from catalog_search.database import NO_LIMITS, Database, Limits
 from catalog_search.errors import DatabaseError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Identity = tuple[int, int, int, int]
 
@@ -22,15 +18,15 @@ class Holding:
 
     Args:
         path: a database made by `build`.
-        open: opens it.
+        limits: the most that one question may ask of it.
 
     Raises:
         DatabaseError: there is no such file, it is no catalogue, or of another format version.
     """
 
-    def __init__(self, path: str | os.PathLike[str], open: Callable[[str], Database] = Database) -> None:
+    def __init__(self, path: str | os.PathLike[str], limits: Limits = NO_LIMITS) -> None:
         self.path = os.fspath(path)
-        self._open = open
+        self._limits = limits
         self._lock = threading.Lock()
         self._identity: Identity | None = None
         self._catalog = self._reopened()
@@ -62,7 +58,7 @@ class Holding:
     def _reopened(self) -> Catalog:
         while True:
             identity = self._identity_now(missing=None)
-            database = self._open(self.path)
+            database = Database(self.path, self._limits)
             catalog = Catalog(database)
             if identity is not None and identity == self._identity_now(missing=None):
                 self._identity = identity
