@@ -81,7 +81,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def fits(value: Any, schema: Mapping[str, Any]) -> bool:
     """Tell whether a value is of the types that a plain schema asks for, all the way down.
 
-    >>> fits(["a"], {"type": "array", "items": {"type": "string"}}), fits([1], {"type": "array", "items": {"type": "string"}})
+    >>> texts = {"type": "array", "items": {"type": "string"}}
+    >>> fits(["a"], texts), fits([1], texts)
     (True, False)
     """
     kind = schema.get("type")
