@@ -80,7 +80,8 @@ class Catalog:
                 ),
                 messages=dict(execute("SELECT key, sentence FROM messages")),
             )
-            self._facets: list[str] = json.loads(self.info["facets"])
+            self.facets: list[str] = json.loads(self.info["facets"])
+            """The names that `where` and `facets` take."""
         self._longest = int(self.info["longest_asked"])
         self._figures = {name: float(self.info[name]) for name in ("documents", "title_words", "body_words")}
 
@@ -102,6 +103,15 @@ class Catalog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def connect(self) -> None:
+        """Open the calling thread's connection, if it has none yet.
+
+        Raises:
+            DatabaseError: the file cannot be opened.
+        """
+        with self._database.errors():
+            self._database.connection()
+
     def close(self) -> None:
         """Close the database, for every thread."""
         self._database.close()
@@ -117,7 +127,7 @@ class Catalog:
         return {
             **{name: self.info[name] for name in told},
             **counts,
-            "facets": self._facets,
+            "facets": self.facets,
             "bytes": size,
             **{name: self.info[name] for name in ("format_version", "content_hash", "licence_notes")},
         }
@@ -257,7 +267,7 @@ class Catalog:
             answer.total, exact = planner.count(COUNTED)
         answer.total_relation = "eq" if exact else "gte"
         for one in strict.ranked[offset:]:
-            result = Result(one.row, one.tier, asked.expansions, self._text_of, self._folding)
+            result = Result(one.row, one.tier, one.kind, asked.expansions, self._text_of, self._folding)
             if explain:
                 result.explanation = self._explanation(asked.expansions, result.matched, one.tier)
             answer.results.append(result)
@@ -281,7 +291,7 @@ class Catalog:
         stand_ins: dict[str, dict[str, None]] = {}
         for one in found[offset : offset + limit]:
             missing, result_stand_ins = lack(asked, units, one)
-            result = Result(one.row, None, asked.expansions, self._text_of, self._folding)
+            result = Result(one.row, None, None, asked.expansions, self._text_of, self._folding)
             result.missing = [term.term for term in missing]
             result.stand_ins = result_stand_ins
             if explain:
@@ -328,8 +338,8 @@ class Catalog:
     def _known_facets(self, names: Iterable[str]) -> list[str]:
         names = list(names)
         for name in names:
-            if name not in self._facets:
-                known = nearest(name, self._facets) or " The catalogue has none."
+            if name not in self.facets:
+                known = nearest(name, self.facets) or " The catalogue has none."
                 raise QueryError(f'there is no facet "{name}".{known}', path=self._database.name)
         return names
 
@@ -475,19 +485,29 @@ class Catalog:
             DocumentNotFound: no document has that id; the nearest ids are named.
             DatabaseError: the database cannot be read.
         """
-        storable = id.encode("utf-8", "replace").decode()
         with self._database.errors():
             row = None
-            if storable == id:  # a lone surrogate is in no id
+            if _storable(id):
                 row = self._database.connection().execute(self._statements["document_by_id"], (id,)).fetchone()
             if row is None:
-                near = self._nearest_ids(storable)
-                shown = storable if len(storable) <= LONGEST_ID else f"{storable[:LONGEST_ID]}…"
-                said = self.say("not_found", id=shown)
-                if near:
-                    said += " " + self.say("nearest_ids", ids=", ".join(near))
-                raise DocumentNotFound(said, id=id, nearest=tuple(near))
+                raise self.not_found(id, self._nearest_ids(_shown(id)))
             return Document.of(row[1:], self.info, self._language)
+
+    def has(self, id: str) -> bool:
+        """Tell whether a document has that id; its text is not read."""
+        if not _storable(id):
+            return False
+        with self._database.errors():
+            row = self._database.connection().execute("SELECT 1 FROM documents WHERE id = ?", (id,)).fetchone()
+        return row is not None
+
+    def not_found(self, id: str, nearest: Sequence[str] = ()) -> DocumentNotFound:
+        """Return the error of an id that no document has, in the catalogue's language, with ids to try instead."""
+        shown = _shown(id)
+        said = self.say("not_found", id=shown if len(shown) <= LONGEST_ID else f"{shown[:LONGEST_ID]}…")
+        if nearest:
+            said += " " + self.say("nearest_ids", ids=", ".join(nearest))
+        return DocumentNotFound(said, id=id, nearest=tuple(nearest))
 
     def _nearest_ids(self, id: str) -> list[str]:
         execute = self._database.connection().execute
@@ -509,6 +529,15 @@ class Catalog:
 
 _ASCII_ROWS = {chr(code): Folding({}).signs(chr(code)) for code in range(128)}
 _ASCII = Folding({})
+
+
+def _shown(id: str) -> str:
+    """Return an id that any database and any stream takes."""
+    return id.encode("utf-8", "replace").decode()
+
+
+def _storable(id: str) -> bool:
+    return _shown(id) == id  # a lone surrogate is in no id
 
 
 def _stand_in(letter: str) -> str:

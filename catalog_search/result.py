@@ -44,6 +44,8 @@ class Result:
     Attributes:
         id, title, url: of the document; url is "" when it has none.
         tier: 0 (the id is the question) to 6 (all fields); None in a relaxed answer.
+        kind: 0 every term by its own word, 1 a singular or joined form was needed, 2 the vocabulary was; None in a
+            relaxed answer.
         missing: terms that the document does not hold; only in a relaxed answer.
         stand_ins: asked word → the document's words that stood in for it; only in a relaxed answer.
         explanation: sentences, if they were asked for.
@@ -51,18 +53,20 @@ class Result:
 
     __slots__ = (
         "_excerpt", "_expansions", "_folding", "_matched", "_row", "_text", "_text_of",
-        "explanation", "id", "missing", "stand_ins", "tier", "title", "url",
+        "explanation", "id", "kind", "missing", "stand_ins", "tier", "title", "url",
     )  # fmt: skip
 
     def __init__(
         self,
         row: Row,
         tier: int | None,
+        kind: int | None,
         expansions: Sequence[Expansion],
         text_of: Callable[[int], tuple[str, list[str], str]],
         folding: Callable[[str], tuple[Folding, list[str]]],
     ) -> None:
-        self.id, self.title, self.url, self.tier = row.id, row.title, row.url, tier
+        self.id, self.title, self.url = row.id, row.title, row.url
+        self.tier, self.kind = tier, kind
         self.missing: list[str] = []
         self.stand_ins: Mapping[str, tuple[str, ...]] = {}
         self.explanation: list[str] | None = None

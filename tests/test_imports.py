@@ -31,6 +31,7 @@ excerpt result document
 catalog
 measure relevance
 documents drafts tables changes checking scratch builder
+server.holding server.shelf
 server.contract server.corpus server.tools server.stdio server
 terminal cli
 __main__
