@@ -65,7 +65,7 @@ class Catalog:
     """
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._database = self.database = database
         self.info: Mapping[str, str] = database.catalog
         """What the catalogue is: name, title, language, publisher, licence, revision, … all text."""
         with database.errors():

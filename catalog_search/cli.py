@@ -397,16 +397,22 @@ def evaluate(database: str, judged: str, limit: int, worst_: int, fail_under: tu
 
 @main.command()
 @database
-def serve(database: str) -> None:
+@click.option("--locale", metavar="TAG", help="Language of titles and messages: en, pt-BR, es, fr or de.")
+@click.option("--strict", is_flag=True, help="Refuse calls that are not in their canonical form.")
+def serve(database: str, locale: str | None, strict: bool) -> None:
     """Serve a catalogue to language models.
 
     MCP over standard input and output. Two tools, search(query) and fetch(id), in the form that ChatGPT's deep
     research requires. Name this command in the client's settings; nothing but the protocol is written to
     standard output.
+
+    A call with another tool's name, other keys or none is understood, and its answer ends with warnings that say
+    how to call; --strict refuses it instead. The catalogue's language is the default of --locale; the
+    descriptions that models read are always English.
     """
     from catalog_search.server import serve_stdio
 
-    serve_stdio(database)
+    serve_stdio([database], locale=locale, strict=strict)
 
 
 if __name__ == "__main__":

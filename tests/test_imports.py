@@ -32,7 +32,7 @@ catalog
 measure relevance
 documents drafts tables changes checking scratch builder
 server.holding server.shelf
-server.contract server.corpus server.tools server.stdio server
+server.calls server.texts server.contract server.corpus server.tools server.parts server.pair server.stdio server
 terminal cli
 __main__
 """.split()

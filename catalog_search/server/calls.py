@@ -323,9 +323,7 @@ def _dig_object(
                 return found
     if not lone:
         return None
-    texts = [
-        key for key, one in value.items() if isinstance(one, str) and one.strip() and not _of_kind(key, aliases)
-    ]
+    texts = [key for key, one in value.items() if isinstance(one, str) and one.strip() and not _of_kind(key, aliases)]
     return under(texts[0], lone=True) if len(texts) == 1 else None
 
 
@@ -438,9 +436,7 @@ def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
 # What is left over --------------------------------------------------------------------------------------------
 
 
-def _leftover(
-    shape: Shape, arguments: Any, used: Iterable[str], found: _Found | None = None
-) -> Iterator[Remark]:
+def _leftover(shape: Shape, arguments: Any, used: Iterable[str], found: _Found | None = None) -> Iterator[Remark]:
     objects = [one for one in (arguments, *(found.places if found else ())) if isinstance(one, dict)]
     used = set(used)
     ignored = list(dict.fromkeys(key for one in objects for key in one if key not in used))

@@ -40,6 +40,18 @@ META = "catalog-search/"
 """What the keys of _meta begin with."""
 
 
+_WEB = re.compile(r"https?://[^\s/?#]+[^\s]*", re.I)
+
+
+def web_address(url: object) -> str:
+    """Return an address that a reader can open, "" for any other: the contract has absolute ones only.
+
+    >>> web_address("https://x.example/1"), web_address("/1"), web_address(None)
+    ('https://x.example/1', '', '')
+    """
+    return url if isinstance(url, str) and _WEB.fullmatch(url) else ""
+
+
 def text_schema(description: str) -> dict[str, Any]:
     """Return the schema of a text."""
     return {"type": "string", "description": description}

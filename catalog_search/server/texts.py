@@ -30,7 +30,7 @@ class Texts:
     def __init__(self, locale: str = "en") -> None:
         self.locale = locale_of(locale)
 
-    def say(self, key: str, **values: object) -> str:
+    def say(self, key: str, /, **values: object) -> str:
         """Return a text with its values filled in."""
         return _all()[key][self.locale].format(**values)
 
@@ -50,6 +50,18 @@ def locale_of(tag: str) -> str:
             if wanted[:length] in (locale.lower(), locale.partition("-")[0]):
                 return locale
     raise SettingsError(f"the tools speak no “{tag}”; they speak {', '.join(LOCALES)}", key="locale")
+
+
+def nearest_locale(language: str) -> str:
+    """Return the locale for a catalogue's language, English if the texts are in no such language.
+
+    >>> nearest_locale("fr"), nearest_locale("ja")
+    ('fr', 'en')
+    """
+    try:
+        return locale_of(language)
+    except SettingsError:
+        return "en"
 
 
 @cache

@@ -81,7 +81,8 @@ class Tool:
 
     def blank(self) -> dict[str, Any]:
         """Return an answer that satisfies the output schema and holds nothing."""
-        return _blank(self.definition.output_schema or {"type": "object"})
+        schema = self.definition.output_schema or {}
+        return {key: _blank(schema.get("properties", {}).get(key, {})) for key in schema.get("required", ())}
 
 
 Tools = Sequence[Tool] | Callable[[Any], Sequence[Tool]]
@@ -111,7 +112,7 @@ class Serving:
 
 def make_server(
     tools: Tools,
-    serving: Serving = Serving(),  # noqa: B008
+    serving: Serving = Serving(),
     *,
     name: str,
     title: str = "",
@@ -177,16 +178,16 @@ def add_tools(server: Server[Any], tools: Tools, serving: Serving, *, cache_scop
     server.middleware.append(any_arguments)
 
 
-async def any_arguments(context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def any_arguments(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Let a call pass that the SDK would refuse before its handler sees it: no name, arguments that are no object."""
-    if context.method == "tools/call":
-        params = dict(context.params or {})
+    if ctx.method == "tools/call":
+        params = dict(ctx.params or {})
         if not isinstance(params.get("name"), str):
             params["name"] = ""
         if not isinstance(params.get("arguments"), dict | None):
             params["arguments"] = {"arguments": params["arguments"]}
-        context = replace(context, params=params)
-    return await call_next(context)
+        ctx = replace(ctx, params=params)
+    return await call_next(ctx)
 
 
 async def answer(
@@ -232,10 +233,12 @@ async def _carried_out(
             if inspect.isawaitable(found):
                 found = await found
         obj, extras = found if isinstance(found, tuple) else (found, None)
-        if warnings:
-            # Last of all, after the extras too: a model reads the results first.
-            extras = {**(extras or {}), "warnings": warnings}
-        return "understood" if warnings else "answered", tool_result(obj, extras)
+        extras = dict(extras or {})
+        # Last of all, after the other extras too: a model reads the results first.
+        warnings = [*extras.pop("warnings", ()), *warnings]
+        return "understood" if warnings else "answered", tool_result(
+            obj, extras | ({"warnings": warnings} if warnings else {})
+        )
     except Exception as problem:
         kind, text = _failure(tool, serving, problem)
         return kind, tool_error(" ".join([text, *warnings]))
@@ -290,7 +293,6 @@ def _listed(tool: Tool, texts: Texts) -> types.Tool:
 def _blank(schema: Mapping[str, Any]) -> Any:
     kind = schema.get("type")
     if kind == "object":
-        properties = schema.get("properties", {})
-        return {key: _blank(properties.get(key, {"type": "string"})) for key in schema.get("required", ())}
+        return {key: _blank(schema.get("properties", {}).get(key, {})) for key in schema.get("required", ())}
     empty: dict[Any, Any] = {"array": [], "integer": 0, "number": 0, "boolean": False}
     return empty.get(kind, "")
