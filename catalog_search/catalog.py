@@ -528,6 +528,14 @@ class Catalog:
             row = self._database.connection().execute("SELECT 1 FROM documents WHERE id = ?", (id,)).fetchone()
         return row is not None
 
+    def has_path(self, prefix: str) -> bool:
+        """Tell whether a document is of a file whose path begins so."""
+        with self.database.errors():
+            row = self.database.connection().execute(
+                "SELECT 1 FROM documents WHERE substr(path, 1, length(?1)) = ?1 LIMIT 1", (_shown(prefix),)
+            )
+            return row.fetchone() is not None
+
     def not_found(self, id: str, nearest: Sequence[str] = ()) -> DocumentNotFound:
         """Return the error of an id that no document has, in the catalogue's language, with ids to try instead."""
         shown = _shown(id)

@@ -397,14 +397,23 @@ def evaluate(database: str, judged: str, limit: int, worst_: int, fail_under: tu
 
 @main.command()
 @database
+@click.option(
+    "--tools",
+    metavar="all|NAMES",
+    default="",
+    help="Tools beside search and fetch: all, or some of search_evidence, read_document, list_collections.",
+)
 @click.option("--locale", metavar="TAG", help="Language of titles and messages: en, pt-BR, es, fr or de.")
 @click.option("--strict", is_flag=True, help="Refuse calls that are not in their canonical form.")
-def serve(database: str, locale: str | None, strict: bool) -> None:
+def serve(database: str, tools: str, locale: str | None, strict: bool) -> None:
     """Serve a catalogue to language models.
 
     MCP over standard input and output. Two tools, search(query) and fetch(id), in the form that ChatGPT's deep
     research requires. Name this command in the client's settings; nothing but the protocol is written to
     standard output.
+
+    --tools adds search_evidence, which quotes passages with their lines within a budget of characters;
+    read_document, which reads a document line by line; and list_collections, which says what there is.
 
     A call with another tool's name, other keys or none is understood, and its answer ends with warnings that say
     how to call; --strict refuses it instead. The catalogue's language is the default of --locale; the
@@ -412,7 +421,7 @@ def serve(database: str, locale: str | None, strict: bool) -> None:
     """
     from catalog_search.server import serve_stdio
 
-    serve_stdio([database], locale=locale, strict=strict)
+    serve_stdio([database], locale=locale, strict=strict, tools=tools)
 
 
 if __name__ == "__main__":

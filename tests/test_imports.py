@@ -32,7 +32,9 @@ catalog
 measure relevance
 documents drafts tables changes checking scratch builder
 server.holding server.shelf
-server.calls server.texts server.contract server.corpus server.tools server.parts server.pair server.stdio server
+server.calls server.texts server.contract server.corpus server.tools server.parts server.pair
+server.evidence_contract server.evidence
+server.stdio server
 terminal cli
 __main__
 """.split()

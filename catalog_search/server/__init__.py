@@ -9,6 +9,7 @@
     tools.py       tools → an MCP server that understands any call of them
     parts.py       a long document in parts
     pair.py        search and fetch over a shelf
+    evidence_contract.py, evidence.py   passages, lines and collections over a shelf
     stdio.py       an MCP server → standard input and output
 
 All meaning is in `Catalog`. Only this package imports mcp.
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def serve_stdio(paths: Iterable[str], *, locale: str | None = None, strict: bool = False) -> None:
+def serve_stdio(paths: Iterable[str], *, locale: str | None = None, strict: bool = False, tools: str = "") -> None:
     """Serve catalogues' databases over standard input and output.
 
     Returns when the input ends, or on SIGTERM or Ctrl-C, after the calls in hand are answered. Until then
@@ -34,10 +35,11 @@ def serve_stdio(paths: Iterable[str], *, locale: str | None = None, strict: bool
         paths: databases made by `build`.
         locale: the language of titles and messages: en, pt-BR, es, fr or de; the first catalogue's by default.
         strict: refuse a call that is not in its canonical form.
+        tools: what to offer beside search and fetch: "all", or names with commas between them.
 
     Raises:
         DatabaseError: there is no such file, it is no catalogue, or of another format version.
-        SettingsError: there are no texts in that language.
+        SettingsError: there are no texts in that language, or no tool of that name.
         CatalogSearchError: standard input or output is closed.
     """
     # Before mcp is loaded, which takes most of a second: a wrong path is said at once, and never to a client.
@@ -49,12 +51,13 @@ def serve_stdio(paths: Iterable[str], *, locale: str | None = None, strict: bool
         corpora = Corpora.of(shelf)
         texts = Texts(nearest_locale(corpora.each[0].language) if locale is None else locale)
 
+        from catalog_search.server.evidence import evidence_tools
         from catalog_search.server.pair import search_and_fetch
         from catalog_search.server.stdio import run
         from catalog_search.server.tools import Serving, make_server
 
         server = make_server(
-            search_and_fetch(corpora, texts),
+            [*search_and_fetch(corpora, texts), *evidence_tools(corpora, texts, tools)],
             Serving(texts=texts, strict=strict, caller=lambda _context: shelf),
             name=corpora.name,
             title=corpora.title,
