@@ -4,6 +4,7 @@
     shelf.py       the collections that one caller may see, asked as one
     access.py      who asks → that caller's shelf
     bounds.py      what a caller may cost
+    configuration.py   serve.yaml → what is served, where, to whom, within which bounds
     calls.py       a call in any shape → the call that was meant
     envelopes.py   a message of nearly the right form → one that can be answered
     texts.py       the contract's texts in five languages
@@ -12,6 +13,7 @@
     tools.py       tools → an MCP server that understands any call of them
     parts.py       a long document in parts
     pair.py        search and fetch over a shelf
+    journal.py     one line a call on standard error
     stdio.py       an MCP server → standard input and output
     exchange.py    one JSON-RPC message that stands alone → its answer
     http.py        an MCP server → HTTP
@@ -22,10 +24,10 @@ All meaning is in `Catalog`. Only this package imports mcp.
 from __future__ import annotations
 
 import sys
-from functools import partial
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
-from catalog_search.errors import SettingsError
+from catalog_search.errors import CatalogSearchError, SettingsError
 from catalog_search.server.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -33,81 +35,116 @@ if TYPE_CHECKING:
 
     from mcp.server.lowlevel import Server
 
+    from catalog_search.server.configuration import Configuration
+    from catalog_search.server.journal import Journal
+    from catalog_search.server.tools import Tool
 
-def serve(
-    paths: Sequence[str],
-    *,
-    http: str | None = None,
-    anonymous: bool = False,
-    allow_hosts: Sequence[str] = (),
-    allow_origins: Sequence[str] = (),
-    qualified_ids: bool = False,
-    locale: str | None = None,
-    strict: bool = False,
-) -> None:
+
+def serve(configuration: Configuration) -> None:
     """Serve catalogues' databases, over standard input and output or over HTTP.
 
     Returns when the input ends, or on SIGTERM or Ctrl-C, after the calls in hand are answered. Over standard input
     and output, whatever else the process prints to standard output goes to standard error. Call it from the main
     thread.
 
-    Args:
-        paths: databases made by `build`.
-        http: listen there, HOST:PORT, instead.
-        anonymous: answer over HTTP whoever can reach it.
-        allow_hosts: names by which the server may be addressed over HTTP, beside those of the loopback.
-        allow_origins: origins of web pages that may address it, beside those of this machine.
-        qualified_ids: write ids as `collection:id` also when there is one collection.
-        locale: the language of titles and messages: en, pt-BR, es, fr or de; the first catalogue's by default.
-        strict: refuse a call that is not in its canonical form.
-
     Raises:
         DatabaseError: there is no such file, it is no catalogue, or of another format version.
-        SettingsError: the address cannot be read, nobody would be let in, or there are no texts in that language.
-        CatalogSearchError: standard input or output is closed, or the address is taken.
+        SettingsError: what the configuration says cannot be done, or nobody would be let in.
+        CatalogSearchError: standard input or output is closed, the address is taken, or a file cannot be written.
     """
     # Before mcp is loaded, which takes most of a second: a wrong path is said at once, and never to a client.
-    shelf = Shelf.of_files(paths, qualified_ids=qualified_ids)
-    try:
-        if locale is not None:
-            from catalog_search.server.texts import locale_of
+    if not configuration.collections:
+        raise SettingsError("there is nothing to serve; name a database")
+    if configuration.listen is not None and not (configuration.tokens or configuration.anonymous):
+        raise SettingsError("over HTTP a server needs tokens, or --anonymous to answer whoever can reach it")
+    with ExitStack() as closing:
+        shelf = Shelf.of_files(
+            [one.path for one in configuration.collections],
+            names=[one.name for one in configuration.collections],
+            qualified_ids=configuration.qualified_ids,
+            bounds=configuration.bounds,
+        )
+        closing.callback(shelf.close)
 
-            locale = locale_of(locale)
-        make_server = partial(_server, locale=locale, strict=strict)
-        if http is None:
+        from catalog_search.server.journal import Journal, start
+        from catalog_search.server.texts import locale_of
+
+        if configuration.locale is not None:
+            locale_of(configuration.locale)
+        queries = None
+        if configuration.log_queries is not None:
+            try:
+                queries = closing.enter_context(open(configuration.log_queries, "a", encoding="utf-8"))
+            except OSError as problem:
+                raise CatalogSearchError(
+                    f"questions cannot be written there: {problem.strerror}", path=configuration.log_queries
+                ) from None
+        start(configuration.log_level)
+        journal = Journal(queries)
+        if configuration.listen is None:
             from catalog_search.server.stdio import run
 
-            run(make_server(shelf), strict=strict)
-            return
-        if not anonymous:
-            raise SettingsError("over HTTP a server needs tokens, or --anonymous to answer whoever can reach it")
-        from catalog_search.server.access import Access
-        from catalog_search.server.bounds import Bounds
-        from catalog_search.server.http import Address, Application, Hosts, listen
-        from catalog_search.server.http import run as run_http
-
-        address = Address.parse(http)
-        hosts = Hosts(address, allow_hosts, allow_origins)
-        application = Application(Access(shelf, public=shelf.names()), make_server, hosts, Bounds(), strict=strict)
-        opened = listen(address)
-        print(f"Serving {', '.join(shelf.names())} at http://{address.at(opened)}/mcp", file=sys.stderr, flush=True)
-        run_http(application, opened)
-    finally:
-        shelf.close()
+            run(make_server(shelf, configuration, journal), strict=configuration.strict)
+        else:
+            _serve_http(shelf, configuration, configuration.listen, journal)
 
 
-def _server(shelf: Shelf, *, locale: str | None = None, strict: bool = False) -> Server[Any]:
+def _serve_http(shelf: Shelf, configuration: Configuration, listen: str, journal: Journal) -> None:
+    from catalog_search.server.access import Access
+    from catalog_search.server.http import Address, Application, Hosts, open_socket, run
+
+    address = Address.parse(listen)
+    public = [name for name, one in zip(shelf.names(), configuration.collections, strict=True) if one.public]
+    access = Access(shelf, configuration.tokens, public if configuration.anonymous else None)
+    application = Application(
+        access,
+        lambda seen: make_server(seen, configuration, journal),
+        Hosts(address, configuration.allow_hosts, configuration.allow_origins),
+        configuration.bounds,
+        strict=configuration.strict,
+    )
+    opened = open_socket(address)
+    print(f"Serving {', '.join(shelf.names())} at http://{address.at(opened)}/mcp", file=sys.stderr, flush=True)
+    run(application, opened)
+
+
+def make_server(shelf: Shelf, configuration: Configuration, journal: Journal) -> Server[Any]:
+    """Return an MCP server with the tools that a configuration names, over one caller's shelf."""
+    from catalog_search.server.calls import ALIASES
     from catalog_search.server.corpus import Corpora
     from catalog_search.server.pair import search_and_fetch
     from catalog_search.server.texts import Texts, nearest_locale
-    from catalog_search.server.tools import Serving, make_server
+    from catalog_search.server.tools import Serving
+    from catalog_search.server.tools import make_server as make
 
     corpora = Corpora.of(shelf)
-    texts = Texts(nearest_locale(corpora.each[0].language) if locale is None else locale)
-    return make_server(
-        search_and_fetch(corpora, texts),
-        Serving(texts=texts, strict=strict, caller=lambda _context: shelf),
+    locale = configuration.locale or nearest_locale(corpora.each[0].language)
+    texts = Texts(locale)
+
+    def offered(corpora: Corpora) -> Sequence[Tool]:
+        return journal.watched(search_and_fetch(corpora, texts, part_bytes=configuration.bounds.text_bytes))
+
+    kept = (shelf.state(), offered(corpora))
+
+    def tools(_caller: object) -> Sequence[Tool]:
+        # What is said of a catalogue changes with its file: its size, its example.
+        nonlocal kept
+        if (state := shelf.state()) != kept[0]:
+            with suppress(CatalogSearchError):  # the file is gone: the call will say so, and the list of tools stays
+                kept = (state, offered(Corpora.of(shelf)))
+        return kept[1]
+
+    return make(
+        tools,
+        Serving(
+            texts=texts,
+            strict=configuration.strict,
+            aliases=ALIASES.with_more(tools=configuration.tool_aliases, keys=configuration.key_aliases),
+            caller=lambda _context: shelf,
+            record=journal.record,
+        ),
         name=corpora.name,
         title=corpora.title,
         instructions=corpora.instructions(),
+        cache_scope="private" if configuration.tokens else "public",
     )
