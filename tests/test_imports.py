@@ -33,7 +33,7 @@ measure relevance
 documents drafts tables changes checking scratch builder
 server.bounds server.holding server.shelf server.access server.configuration
 server.calls server.envelopes server.texts server.contract server.corpus server.tools server.parts server.pair
-server.journal server.stdio server.exchange server.http server
+server.register server.journal server.stdio server.exchange server.http server.serving server
 terminal cli
 __main__
 """.split()
@@ -41,7 +41,7 @@ __main__
 # Third-party package → the modules that import it.
 DOORS = {
     "click": {"cli", "terminal"},
-    "mcp": {"server", "server.exchange", "server.http", "server.stdio", "server.tools"},
+    "mcp": {"server.register", "server.exchange", "server.http", "server.serving", "server.stdio", "server.tools"},
     "sqlite_utils": {"source", "tables"},
     "unidecode": {"text"},
     "yaml": {"yamlfile"},

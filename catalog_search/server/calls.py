@@ -191,7 +191,8 @@ def canonical(call: Call, shape: Shape) -> str:
     'search {"query": "wages"}'
     """
     advertised = {key: value for key, value in call.arguments.items() if key not in shape.hidden}
-    for arguments in (advertised if call.usable else shape.example, shape.example, {shape.main: "…"}):
+    nothing = {shape.main: "…"} if shape.main else {}
+    for arguments in (advertised if call.usable else shape.example, shape.example, nothing):
         text = json.dumps(arguments, ensure_ascii=False)
         if arguments and len(text) <= LONGEST_EXAMPLE:
             return f"{shape.tool} {text}"

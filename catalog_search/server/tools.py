@@ -24,7 +24,7 @@ from mcp.server.lowlevel import Server
 
 from catalog_search.errors import CatalogSearchError, DatabaseError, DocumentNotFound
 from catalog_search.server.calls import ALIASES, Aliases, Call, Remark, Shape, canonical, read_call
-from catalog_search.server.contract import NAME, sentences_schema, tool_error, tool_result
+from catalog_search.server.contract import META, NAME, fits, sentences_schema, tool_error, tool_result
 from catalog_search.server.texts import Texts
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ THREADS = 4
 
 LISTED_FOR = 300_000
 """Milliseconds for which a client may keep the list of tools; 2026-07-28 asks for a figure."""
+
+_SENTENCES = {"type": "array", "items": {"type": "string"}}
 
 logger = logging.getLogger(__name__)
 
@@ -241,12 +243,21 @@ async def _carried_out(
         extras = dict(extras or {})
         # Last of all, after the other extras too: a model reads the results first.
         warnings = [*extras.pop("warnings", ()), *warnings]
-        return "understood" if warnings else "answered", tool_result(
-            obj, extras | ({"warnings": warnings} if warnings else {})
-        )
+        extras |= {"warnings": warnings} if warnings else {}
+        return "understood" if warnings else "answered", _enveloped(tool, obj, extras)
     except Exception as problem:
         kind, text = _failure(tool, serving, problem)
         return kind, tool_error(" ".join([text, *warnings]))
+
+
+def _enveloped(tool: Tool, obj: Mapping[str, Any], extras: Mapping[str, Any]) -> types.CallToolResult:
+    """Put an answer into its envelope; what its output schema does not declare, or otherwise, is in `_meta` alone."""
+    members = (tool.definition.output_schema or {}).get("properties", {}) | {"warnings": _SENTENCES}
+    declared = {key: value for key, value in extras.items() if key in members and fits(value, members[key])}
+    result = tool_result(obj, declared)
+    if more := {META + key: value for key, value in extras.items() if key not in declared and key not in obj}:
+        result.meta = {**(result.meta or {}), **more}
+    return result
 
 
 def _failure(tool: Tool, serving: Serving, problem: Exception) -> tuple[str, str]:
