@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from catalog_search.database import Database, Statements
 from catalog_search.document import Document
-from catalog_search.errors import DocumentNotFound, QueryError, nearest
+from catalog_search.errors import BoundReached, DocumentNotFound, QueryError, nearest
 from catalog_search.expansion import (
     Asked,
     Expansion,
@@ -104,13 +104,14 @@ class Catalog:
         self.close()
 
     def connect(self) -> None:
-        """Open the calling thread's connection, if it has none yet.
+        """Open the calling thread's connection, if it has none yet, and start the clock of its questions.
 
         Raises:
             DatabaseError: the file cannot be opened.
         """
         with self._database.errors():
             self._database.connection()
+            self._database.start_clock()
 
     def close(self) -> None:
         """Close the database, for every thread."""
@@ -187,6 +188,7 @@ class Catalog:
 
         Raises:
             QueryError: a facet that the catalogue does not have, or a limit or offset out of range.
+            BoundReached: the database was opened with limits, and the question needs more.
             DatabaseError: the database cannot be read. Never an empty result.
         """
         if not 1 <= limit <= LONGEST_PAGE:
@@ -208,6 +210,7 @@ class Catalog:
     ) -> SearchResult:  # fmt: skip
         connection = self._database.connection()
         asked, unknown_characters = self._ask(question)
+        self._check_limits(asked)
         planner = Planner(connection, self._statements, asked, where)
         answer = SearchResult(
             query=question,
@@ -249,6 +252,19 @@ class Catalog:
         if answer.suggestions:
             answer.notes.append(self.say("suggestions", words=", ".join(answer.suggestions)))
         return answer
+
+    def _check_limits(self, asked: Asked) -> None:
+        limits = self._database.limits
+        if limits.terms and len(asked.expansions) > limits.terms:
+            raise BoundReached(
+                f"the question has {len(asked.expansions)} terms; {limits.terms} may be asked for at once"
+            )
+        patterns = sum(len(one.all_patterns) for one in asked.expansions)
+        if limits.patterns and patterns > limits.patterns:
+            raise BoundReached(
+                f"the question is searched by {patterns:,} words and phrases, its own and those of the vocabulary; "
+                f"{limits.patterns:,} may be asked for at once, so ask with fewer words"
+            )
 
     def _ask(self, question: str) -> tuple[Asked, list[str]]:
         """Expand a question; return also the letters that the folding table does not have."""

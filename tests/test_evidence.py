@@ -16,6 +16,8 @@ from support import built
 
 from catalog_search.builder import build
 from catalog_search.errors import DocumentNotFound, QueryError, SettingsError
+from catalog_search.server.bounds import BOUNDS
+from catalog_search.server.configuration import Configuration
 from catalog_search.server.corpus import Corpora
 from catalog_search.server.evidence import (
     LONGEST_PASSAGE,
@@ -29,7 +31,6 @@ from catalog_search.server.evidence import (
 from catalog_search.server.evidence_contract import (
     DEFAULT_CHARS,
     EVIDENCE_TOOLS,
-    FARTHEST,
     LEAST_CHARS,
     MOST_CHARS,
     MOST_LINES,
@@ -40,6 +41,7 @@ from catalog_search.server.shelf import Shelf
 from catalog_search.server.texts import LOCALES, Texts
 
 TEXTS = Texts("en")
+CANDIDATES = BOUNDS.candidates
 Rows = list[dict[str, Any]]
 
 
@@ -67,9 +69,10 @@ DOCS = {
 }
 
 
-@pytest.fixture
-def docs(tmp_path: Path) -> Iterator[Shelf]:
-    """Return a shelf with the documentation `docs` and a catalogue `jobs`."""
+@pytest.fixture(scope="module")
+def docs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
+    """Return a shelf with the documentation `docs` and a catalogue `jobs`; read, and not closed, by the tests."""
+    tmp_path = tmp_path_factory.mktemp("docs")
     for name, text in DOCS.items():
         path = tmp_path / "docs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -241,14 +244,14 @@ def test_a_budget_is_used_and_not_passed(shelf_of: Callable[..., Shelf]) -> None
 
 
 def test_limit_and_the_last_result_bound_an_answer(shelf_of: Callable[..., Shelf]) -> None:
-    shelf = shelf_of({"a": [{"id": f"{n}", "title": f"Wages {n}"} for n in range(FARTHEST + 5)]})
+    shelf = shelf_of({"a": [{"id": f"{n}", "title": f"Wages {n}"} for n in range(CANDIDATES + 5)]})
     assert len(ask(shelf, "wages", limit=3)["results"]) == 3
     assert ask(shelf, "wages", limit=3)["next_offset"] == 3
-    last = ask(shelf, "wages", offset=FARTHEST - 2, limit=MOST_RESULTS)
+    last = ask(shelf, "wages", offset=CANDIDATES - 2, limit=MOST_RESULTS)
     assert len(last["results"]) == 2
     assert "next_offset" not in last
-    with pytest.raises(QueryError, match="the last that can be had 1,000"):
-        ask(shelf, "wages", offset=FARTHEST)
+    with pytest.raises(QueryError, match="can be read down to 1,000"):
+        ask(shelf, "wages", offset=CANDIDATES)
 
 
 def test_a_budget_that_holds_no_result_says_what_it_would_take(shelf_of: Callable[..., Shelf]) -> None:
@@ -482,9 +485,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize(("tool", "arguments"), CALLS, ids=lambda value: getattr(value, "__name__", None) or str(value))
-def test_what_a_caller_may_not_see_does_not_exist(
-    docs: Shelf, tmp_path: Path, tool: Any, arguments: dict[str, Any]
-) -> None:
+def test_what_a_caller_may_not_see_does_not_exist(docs: Shelf, tool: Any, arguments: dict[str, Any]) -> None:
     """A call gets from a server that hides a collection, byte for byte, what it gets from one that has none such."""
     sent = json.dumps(arguments)
     for key, value in HIDDEN.items():
@@ -496,7 +497,7 @@ def test_what_a_caller_may_not_see_does_not_exist(
         except (QueryError, DocumentNotFound) as problem:
             return f"{type(problem).__name__}: {problem}"
 
-    without = Shelf.of_files([tmp_path / "jobs.db"])
+    without = Shelf.of_files([docs.catalog("jobs").database.name])
     try:
         assert answered(docs.only(["jobs"])) == answered(without)
         if arguments not in ({"id": "URL"}, {"id": "1", "revision": "REVISION"}):  # which lead nowhere for anybody
@@ -546,7 +547,8 @@ def test_some_of_the_tools_can_be_chosen(docs: Shelf) -> None:
     corpora = Corpora.of(docs)
 
     def names(wanted: str) -> list[str]:
-        return [tool.name for tool in evidence_tools(corpora, TEXTS, wanted)]
+        chosen = Configuration().over(tools=wanted).tools
+        return [tool.name for tool in evidence_tools(corpora, TEXTS, chosen)]
 
     assert names("") == []
     assert names("all") == list(EVIDENCE_TOOLS)

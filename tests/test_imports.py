@@ -31,10 +31,10 @@ excerpt result document
 catalog
 measure relevance
 documents drafts tables changes checking scratch builder
-server.holding server.shelf
-server.calls server.texts server.contract server.corpus server.tools server.parts server.pair
+server.bounds server.holding server.shelf server.access server.configuration
+server.calls server.envelopes server.texts server.contract server.corpus server.tools server.parts server.pair
 server.evidence_contract server.evidence
-server.stdio server
+server.register server.journal server.stdio server.exchange server.http server.serving server
 terminal cli
 __main__
 """.split()
@@ -43,13 +43,13 @@ __main__
 DOORS = {
     "click": {"cli", "terminal"},
     "markdown_it": {"sections"},
-    "mcp": {"server.stdio", "server.tools"},
+    "mcp": {"server.register", "server.exchange", "server.http", "server.serving", "server.stdio", "server.tools"},
     "sqlite_utils": {"sqlitefile", "tables"},
     "unidecode": {"text"},
     "yaml": {"yamlfile"},
 }
 # Of mcp's own dependencies, what its interface hands over.
-WITH_MCP = {"mcp_types", "anyio", "pydantic", "jsonschema"}
+WITH_MCP = {"mcp_types", "anyio", "pydantic", "jsonschema", "uvicorn"}
 # What is called from outside, not imported.
 ENTRIES = {"__main__"}
 

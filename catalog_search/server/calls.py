@@ -165,8 +165,10 @@ def read_call(shapes: Sequence[Shape], name: Any, arguments: Any, aliases: Alias
     """
     shape = _tool(shapes, name, arguments, aliases)
     remarks = []
-    if name != shape.tool:
-        remarks.append(Remark("tool", {"asked": _shown(name if isinstance(name, str) else ""), "tool": shape.tool}))
+    if not isinstance(name, str) or not name.strip():
+        remarks.append(Remark("nameless", {"tool": shape.tool}))
+    elif name != shape.tool:
+        remarks.append(Remark("tool", {"asked": _shown(name), "tool": shape.tool}))
     found = _main(shape, arguments, aliases) if shape.main else _Found("", (), ())
     read: dict[str, Any] = {}
     if found is None:
@@ -189,7 +191,8 @@ def canonical(call: Call, shape: Shape) -> str:
     'search {"query": "wages"}'
     """
     advertised = {key: value for key, value in call.arguments.items() if key not in shape.hidden}
-    for arguments in (advertised if call.usable else shape.example, shape.example, {shape.main: "…"}):
+    nothing = {shape.main: "…"} if shape.main else {}
+    for arguments in (advertised if call.usable else shape.example, shape.example, nothing):
         text = json.dumps(arguments, ensure_ascii=False)
         if arguments and len(text) <= LONGEST_EXAMPLE:
             return f"{shape.tool} {text}"
@@ -389,6 +392,8 @@ def _option(
                 continue
             value = _fitted(place[name], schema)
             if value is None:
+                if place[name] is None:
+                    used.add(name)  # clients send null for what they leave out
                 continue
             used.add(name)
             read[key] = value
@@ -443,8 +448,16 @@ def _leftover(shape: Shape, arguments: Any, used: Iterable[str], found: _Found |
     if found is None:
         ignored = [key for key in ignored if key != shape.main]
     if ignored:
-        shown = [_shown(key) for key in ignored[:NAMED]] + ["…"] * (len(ignored) > NAMED)
-        yield Remark("ignored", {"keys": ", ".join(f"“{key}”" for key in shown), "tool": shape.tool})
+        yield Remark("ignored", {"keys": shown_keys(ignored), "tool": shape.tool})
+
+
+def shown_keys(keys: Sequence[str]) -> str:
+    """Return a caller's words as a list to be repeated to them: the first of many, each on one line and shortened.
+
+    >>> shown_keys(["limt", "a\\nb"])
+    'limt, a b'
+    """
+    return ", ".join([*map(_shown, keys[:NAMED]), *(["…"] if len(keys) > NAMED else [])])
 
 
 def _plain(value: Any) -> str:

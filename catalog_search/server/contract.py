@@ -72,6 +72,36 @@ def sentences_schema(description: str) -> dict[str, Any]:
     return {"type": "array", "items": {"type": "string"}, "description": description}
 
 
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float), "array": (list, tuple),
+    "object": (dict,),
+}  # fmt: skip
+
+
+def fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Tell whether a value is of the types that a plain schema asks for, all the way down.
+
+    >>> texts = {"type": "array", "items": {"type": "string"}}
+    >>> fits(["a"], texts), fits([1], texts)
+    (True, False)
+    """
+    kind = schema.get("type")
+    if kind is not None and (
+        not isinstance(value, _TYPES.get(kind, (object,))) or (isinstance(value, bool) and kind != "boolean")
+    ):
+        return False
+    if isinstance(value, list | tuple):
+        return all(fits(item, schema.get("items", {})) for item in value)
+    if isinstance(value, dict):
+        members, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+        others = {} if others is True else others
+        return set(schema.get("required", ())) <= value.keys() and all(
+            isinstance(key, str) and (key in members or others is not False) and fits(one, members.get(key, others))
+            for key, one in value.items()
+        )
+    return True
+
+
 def get_contract_schemas(locale: str = "en") -> dict[str, dict[str, Any]]:
     """Return the JSON Schemas of the two tools: search_input, search_output, fetch_input, fetch_output.
 

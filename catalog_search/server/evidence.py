@@ -18,14 +18,14 @@ from catalog_search.server.evidence_contract import (
     DEFAULT_LINES,
     DEFAULT_RESULTS,
     EVIDENCE_TOOLS,
-    FARTHEST,
+    MOST_CHARS,
     definitions,
 )
 from catalog_search.server.parts import lines_of, split_id
 from catalog_search.server.tools import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from catalog_search.catalog import Catalog
     from catalog_search.document import Document
@@ -44,23 +44,26 @@ NAMED = 8
 _SHORTEST_HASH = 7
 
 
-def evidence_tools(corpora: Corpora, texts: Texts, wanted: str = "all") -> list[Tool]:
+def evidence_tools(
+    corpora: Corpora, texts: Texts, wanted: Iterable[str] = ("all",), *, most_chars: int = MOST_CHARS
+) -> list[Tool]:
     """Return the three tools, or some of them; their handlers take a `Shelf` as the caller.
 
     Args:
         corpora: what is told of the catalogues.
         texts: the texts in the language of titles, schemas and messages.
-        wanted: "all", or names with commas between them; search and fetch, which are always there, may be among them.
+        wanted: "all", or names; search and fetch, which are always there, may be among them.
+        most_chars: the largest budget that a call may ask for.
 
     Raises:
         SettingsError: there is no tool of a name.
     """
-    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    names = list(wanted)
     known = ("all", *SEARCH_TOOLS, *EVIDENCE_TOOLS)
     for name in names:
         if name not in known:
             raise SettingsError(f'there is no tool "{name}".{nearest(name, known)}', key="tools")
-    search, read, collections = definitions(corpora.what(), corpora.title, corpora.example, texts)
+    search, read, collections = definitions(corpora.what(), corpora.title, corpora.example, texts, most_chars)
     tools = [
         Tool(search, partial(search_evidence, texts), main="query", example={"query": corpora.example or "…"}),
         Tool(read, partial(read_document, texts), main="id", literal=True),
@@ -79,7 +82,7 @@ def search_evidence(texts: Texts, shelf: Shelf, arguments: dict[str, Any]) -> di
         QueryError: a collection, facet or revision that is not on the shelf; a budget in which no result fits.
     """
     offset = arguments.get("offset", 0)
-    limit = min(arguments.get("limit", DEFAULT_RESULTS), max(1, FARTHEST - offset))
+    limit = min(arguments.get("limit", DEFAULT_RESULTS), max(1, shelf.candidates - offset))
     prefix = arguments.get("path_prefix", "")
     # A database may be replaced meanwhile: what is said of a collection must be of the one that was asked.
     while True:
@@ -96,7 +99,10 @@ def search_evidence(texts: Texts, shelf: Shelf, arguments: dict[str, Any]) -> di
             break
     if prefix and not answer.results and not any(catalog.has_path(prefix) for catalog in catalogs.values()):
         answer.notes.append(texts.say("no_such_path", prefix=_short(prefix)))
-    return _within(texts, answer, catalogs, offset, limit, arguments.get("max_chars", DEFAULT_CHARS))
+    told = _within(texts, answer, catalogs, offset, limit, arguments.get("max_chars", DEFAULT_CHARS))
+    if told.get("next_offset", 0) >= shelf.candidates:
+        del told["next_offset"]
+    return told
 
 
 def _chosen(shelf: Shelf, arguments: dict[str, Any]) -> dict[str, Catalog]:
@@ -142,7 +148,7 @@ def _within(
         tail["relaxed"] = True
     if notes := _fitting(answer.notes, budget // 4):
         tail["notes"] = notes
-    room = budget - cost({"results": [], **tail, "next_offset": FARTHEST})
+    room = budget - cost({"results": [], **tail, "next_offset": offset + limit})
     results: list[dict[str, Any]] = []
     for place, found in enumerate(answer.results):
         share = room // (len(answer.results) - place)
@@ -156,7 +162,7 @@ def _within(
         results.append(one)
     shown = offset + len(results)
     more = len(results) < len(answer.results) or shown < answer.total or (not answer.exact and len(results) == limit)
-    if results and more and shown < FARTHEST:
+    if results and more:
         tail["next_offset"] = shown
     return {"results": results, **tail}
 

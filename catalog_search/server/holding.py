@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING
 
 from catalog_search.catalog import Catalog
-from catalog_search.database import Database
+from catalog_search.database import NO_LIMITS, Database, Limits
 from catalog_search.errors import DatabaseError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Identity = tuple[int, int, int, int]
 
@@ -22,15 +18,15 @@ class Holding:
 
     Args:
         path: a database made by `build`.
-        open: opens it.
+        limits: the most that one question may ask of it.
 
     Raises:
         DatabaseError: there is no such file, it is no catalogue, or of another format version.
     """
 
-    def __init__(self, path: str | os.PathLike[str], open: Callable[[str], Database] = Database) -> None:
+    def __init__(self, path: str | os.PathLike[str], limits: Limits = NO_LIMITS) -> None:
         self.path = os.fspath(path)
-        self._open = open
+        self._limits = limits
         self._lock = threading.Lock()
         self._identity: Identity | None = None
         self._catalog = self._reopened()
@@ -61,20 +57,25 @@ class Holding:
 
     def _reopened(self) -> Catalog:
         while True:
-            identity = self._identity_now(missing=None)
-            database = self._open(self.path)
+            identity = self.state()
+            database = Database(self.path, self._limits)
             catalog = Catalog(database)
-            if identity is not None and identity == self._identity_now(missing=None):
+            if identity is not None and identity == self.state():
                 self._identity = identity
                 weakref.finalize(catalog, database.close)
                 return catalog
             database.close()
 
-    def _identity_now(self, missing: str | None = "the file is gone; build it again or put it back") -> Identity | None:
+    def state(self) -> Identity | None:
+        """Return what tells the file that is there now from others; None if there is none."""
         try:
             found = os.stat(self.path)
         except OSError:
-            if missing is None:
-                return None
-            raise DatabaseError(missing, path=self.path) from None
+            return None
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+    def _identity_now(self) -> Identity:
+        found = self.state()
+        if found is None:
+            raise DatabaseError("the file is gone; build it again or put it back", path=self.path)
+        return found

@@ -9,6 +9,7 @@ import mcp_types as types
 
 from catalog_search.document import code, plainly
 from catalog_search.errors import DocumentNotFound, QueryError
+from catalog_search.server.calls import shown_keys
 from catalog_search.server.contract import DEFAULT_LIMIT, READ_ONLY, get_contract_schemas, web_address
 from catalog_search.server.corpus import fetch_description, search_description
 from catalog_search.server.parts import PART_BYTES, part_of, split_id
@@ -99,8 +100,7 @@ def search(texts: Texts, shelf: Shelf, arguments: dict[str, Any]) -> Answer:
     if answer.notes:
         extras["notes"] = answer.notes
     if unknown := [name for name in asked if name not in collections]:
-        keys = ", ".join(f"“{name[:60]}”" for name in unknown[:8])
-        extras["warnings"] = [texts.say("read_ignored", keys=keys)]
+        extras["warnings"] = [texts.say("read_ignored", keys=shown_keys(unknown))]
     return {"results": results}, extras
 
 

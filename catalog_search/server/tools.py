@@ -24,7 +24,7 @@ from mcp.server.lowlevel import Server
 
 from catalog_search.errors import CatalogSearchError, DatabaseError, DocumentNotFound
 from catalog_search.server.calls import ALIASES, Aliases, Call, Remark, Shape, canonical, read_call
-from catalog_search.server.contract import NAME, sentences_schema, tool_error, tool_result
+from catalog_search.server.contract import META, NAME, fits, sentences_schema, tool_error, tool_result
 from catalog_search.server.texts import Texts
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ THREADS = 4
 
 LISTED_FOR = 300_000
 """Milliseconds for which a client may keep the list of tools; 2026-07-28 asks for a figure."""
+
+_SENTENCES = {"type": "array", "items": {"type": "string"}}
 
 logger = logging.getLogger(__name__)
 
@@ -171,7 +173,12 @@ def add_tools(server: Server[Any], tools: Tools, serving: Serving, *, cache_scop
                 return await others_call.handler(context, params)
         if not limiter:
             limiter.append(serving.limiter())
-        return await answer(ours, serving, caller, params.name, params.arguments, limiter[0])
+        try:
+            return await answer(ours, serving, caller, params.name, params.arguments, limiter[0])
+        except Exception:
+            # The SDK would send the text of the exception to the client.
+            logger.exception("a call failed")
+            return tool_error(serving.texts.say("failed"))
 
     server.add_request_handler("tools/list", types.PaginatedRequestParams, list_tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
@@ -198,7 +205,7 @@ async def answer(
     arguments: Any,
     limiter: anyio.CapacityLimiter | None = None,
 ) -> types.CallToolResult:
-    """Carry out a call. Never raises: whatever goes wrong is a result that says so in plain words."""
+    """Carry out a call; what goes wrong with it is a result that says so in plain words."""
     shapes = {tool.name: tool.shape for tool in tools}
     call = read_call(list(shapes.values()), name, arguments, serving.aliases)
     tool = next(tool for tool in tools if tool.name == call.tool)
@@ -236,12 +243,21 @@ async def _carried_out(
         extras = dict(extras or {})
         # Last of all, after the other extras too: a model reads the results first.
         warnings = [*extras.pop("warnings", ()), *warnings]
-        return "understood" if warnings else "answered", tool_result(
-            obj, extras | ({"warnings": warnings} if warnings else {})
-        )
+        extras |= {"warnings": warnings} if warnings else {}
+        return "understood" if warnings else "answered", _enveloped(tool, obj, extras)
     except Exception as problem:
         kind, text = _failure(tool, serving, problem)
         return kind, tool_error(" ".join([text, *warnings]))
+
+
+def _enveloped(tool: Tool, obj: Mapping[str, Any], extras: Mapping[str, Any]) -> types.CallToolResult:
+    """Put an answer into its envelope; what its output schema does not declare, or otherwise, is in `_meta` alone."""
+    members = (tool.definition.output_schema or {}).get("properties", {}) | {"warnings": _SENTENCES}
+    declared = {key: value for key, value in extras.items() if key in members and fits(value, members[key])}
+    result = tool_result(obj, declared)
+    if more := {META + key: value for key, value in extras.items() if key not in declared and key not in obj}:
+        result.meta = {**(result.meta or {}), **more}
+    return result
 
 
 def _failure(tool: Tool, serving: Serving, problem: Exception) -> tuple[str, str]:
@@ -276,7 +292,7 @@ def _sentence(say: Callable[..., str], form: str, remark: Remark, **more: str) -
         if kind == "option":
             kind = "key"
         else:
-            kind, more = "ignored", more | {"keys": f"“{remark.values['asked']}”"}
+            kind, more = "ignored", more | {"keys": remark.values["asked"]}
     return say(f"{form}_{kind}", **{**remark.values, **more})
 
 
