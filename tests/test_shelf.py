@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from support import built
 
 from catalog_search import Catalog, DatabaseError, DocumentNotFound, QueryError
+from catalog_search.errors import BoundReached
 from catalog_search.server.holding import Holding
 from catalog_search.server.shelf import Shelf
 
@@ -120,10 +121,20 @@ def test_a_filter_asks_the_collections_that_have_its_facet(tmp_path: Path) -> No
 
 def test_a_page_out_of_reach_is_refused(shelf_of: Callable[..., Shelf]) -> None:
     shelf = shelf_of({"a": rows("Wages"), "b": rows("Wages")})
-    for limit, offset in ((0, 0), (-1, 0), (10, -1), (10, 991), (1_001, 0)):
-        with pytest.raises(QueryError, match="the last that can be had 1,000"):
+    for limit, offset in ((0, 0), (-1, 0), (10, -1)):
+        with pytest.raises(QueryError, match="they must be 1 and 0 or more"):
+            shelf.search("wages", limit=limit, offset=offset)
+    for limit, offset in ((10, 991), (1_001, 0)):
+        with pytest.raises(BoundReached, match="can be read down to 1,000, so ask more narrowly"):
             shelf.search("wages", limit=limit, offset=offset)
     assert wire(shelf, "wages", limit=10, offset=990) == []
+
+
+def test_a_question_longer_than_allowed_is_refused_with_the_figure(shelf_of: Callable[..., Shelf]) -> None:
+    shelf = shelf_of({"a": rows("Wages")})
+    assert wire(shelf, "wages" + " " * 9_995) == ["1"]
+    with pytest.raises(BoundReached, match="the question has 10,001 characters; 10,000 may be asked at once"):
+        shelf.search("wages" + " " * 9_996)
 
 
 # Ids --------------------------------------------------------------------------------------------------------

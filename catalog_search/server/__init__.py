@@ -4,6 +4,7 @@
     shelf.py       the collections that one caller may see, asked as one
     access.py      who asks → that caller's shelf
     bounds.py      what a caller may cost
+    configuration.py   serve.yaml → what is served, where, to whom, within which bounds
     calls.py       a call in any shape → the call that was meant
     envelopes.py   a message of nearly the right form → one that can be answered
     texts.py       the contract's texts in five languages
@@ -12,9 +13,13 @@
     tools.py       tools → an MCP server that understands any call of them
     parts.py       a long document in parts
     pair.py        search and fetch over a shelf
+    evidence_contract.py   search_evidence, read_document, list_collections as a client sees them
+    evidence.py    these three over a shelf
+    journal.py     one line a call on standard error
     stdio.py       an MCP server → standard input and output
     exchange.py    one JSON-RPC message that stands alone → its answer
     http.py        an MCP server → HTTP
+    serving.py     a configuration → a server that runs
     register.py    the pair for somebody else's MCP server
 
 All meaning is in `Catalog`. Only this package imports mcp. The names in `__all__` are for people with a server of
@@ -23,19 +28,10 @@ their own; they are loaded when they are asked for.
 
 from __future__ import annotations
 
-import sys
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from catalog_search.errors import SettingsError
-from catalog_search.server.shelf import Shelf
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcp.server.lowlevel import Server
-
     from catalog_search.server.contract import (
         DEFAULT_LIMIT,
         SEARCH_TOOLS,
@@ -44,6 +40,7 @@ if TYPE_CHECKING:
         tool_result,
     )
     from catalog_search.server.register import register_search_tools
+    from catalog_search.server.serving import serve
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -58,85 +55,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        module = "register" if name == "register_search_tools" else "contract"
+        module = {"register_search_tools": "register", "serve": "serving"}.get(name, "contract")
         return getattr(import_module(f"catalog_search.server.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def serve(
-    paths: Sequence[str],
-    *,
-    http: str | None = None,
-    anonymous: bool = False,
-    allow_hosts: Sequence[str] = (),
-    allow_origins: Sequence[str] = (),
-    qualified_ids: bool = False,
-    locale: str | None = None,
-    strict: bool = False,
-) -> None:
-    """Serve catalogues' databases, over standard input and output or over HTTP.
-
-    Returns when the input ends, or on SIGTERM or Ctrl-C, after the calls in hand are answered. Over standard input
-    and output, whatever else the process prints to standard output goes to standard error. Call it from the main
-    thread.
-
-    Args:
-        paths: databases made by `build`.
-        http: listen there, HOST:PORT, instead.
-        anonymous: answer over HTTP whoever can reach it.
-        allow_hosts: names by which the server may be addressed over HTTP, beside those of the loopback.
-        allow_origins: origins of web pages that may address it, beside those of this machine.
-        qualified_ids: write ids as `collection:id` also when there is one collection.
-        locale: the language of titles and messages: en, pt-BR, es, fr or de; the first catalogue's by default.
-        strict: refuse a call that is not in its canonical form.
-
-    Raises:
-        DatabaseError: there is no such file, it is no catalogue, or of another format version.
-        SettingsError: the address cannot be read, nobody would be let in, or there are no texts in that language.
-        CatalogSearchError: standard input or output is closed, or the address is taken.
-    """
-    # Before mcp is loaded, which takes most of a second: a wrong path is said at once, and never to a client.
-    shelf = Shelf.of_files(paths, qualified_ids=qualified_ids)
-    try:
-        if locale is not None:
-            from catalog_search.server.texts import locale_of
-
-            locale = locale_of(locale)
-        make_server = partial(_server, locale=locale, strict=strict)
-        if http is None:
-            from catalog_search.server.stdio import run
-
-            run(make_server(shelf), strict=strict)
-            return
-        if not anonymous:
-            raise SettingsError("over HTTP a server needs tokens, or --anonymous to answer whoever can reach it")
-        from catalog_search.server.access import Access
-        from catalog_search.server.bounds import Bounds
-        from catalog_search.server.http import Address, Application, Hosts, listen
-        from catalog_search.server.http import run as run_http
-
-        address = Address.parse(http)
-        hosts = Hosts(address, allow_hosts, allow_origins)
-        application = Application(Access(shelf, public=shelf.names()), make_server, hosts, Bounds(), strict=strict)
-        opened = listen(address)
-        print(f"Serving {', '.join(shelf.names())} at http://{address.at(opened)}/mcp", file=sys.stderr, flush=True)
-        run_http(application, opened)
-    finally:
-        shelf.close()
-
-
-def _server(shelf: Shelf, *, locale: str | None = None, strict: bool = False) -> Server[Any]:
-    from catalog_search.server.corpus import Corpora
-    from catalog_search.server.pair import search_and_fetch
-    from catalog_search.server.texts import Texts, nearest_locale
-    from catalog_search.server.tools import Serving, make_server
-
-    corpora = Corpora.of(shelf)
-    texts = Texts(nearest_locale(corpora.each[0].language) if locale is None else locale)
-    return make_server(
-        search_and_fetch(corpora, texts),
-        Serving(texts=texts, strict=strict, caller=lambda _context: shelf),
-        name=corpora.name,
-        title=corpora.title,
-        instructions=corpora.instructions(),
-    )

@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from catalog_search.database import Limits
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -22,7 +24,8 @@ class Bounds:
         terms: terms of a question, after stop words are left out.
         patterns: words and phrases that are searched for them, all together.
         candidates: how far down an answer can be read: offset and limit together.
-        text_length: characters of text that one call returns.
+        text_bytes: bytes (UTF-8) of a document's text that one call returns; clients cut a result at some 25,000
+            tokens.
         query_seconds: how long a question may take inside a database.
         calls_per_second: calls of one caller; twice as many may come at once. 0 for no bound.
         concurrent_calls: calls that are worked on or wait, of all callers together.
@@ -35,13 +38,21 @@ class Bounds:
     terms: int = 64
     patterns: int = 2_000
     candidates: int = 1_000
-    text_length: int = 40_000
+    text_bytes: int = 40_000
     query_seconds: float = 1.5
     calls_per_second: float = 20.0
     concurrent_calls: int = 256
     body_bytes: int = 256 * 1024
     body_seconds: float = 10.0
     failed_authentications: int = 10
+
+    def limits(self) -> Limits:
+        """Return those that are kept inside a database."""
+        return Limits(self.terms, self.patterns, self.query_seconds)
+
+
+BOUNDS = Bounds()
+"""The bounds of a server that says nothing of them."""
 
 
 class Rate:

@@ -57,20 +57,25 @@ class Holding:
 
     def _reopened(self) -> Catalog:
         while True:
-            identity = self._identity_now(missing=None)
+            identity = self.state()
             database = Database(self.path, self._limits)
             catalog = Catalog(database)
-            if identity is not None and identity == self._identity_now(missing=None):
+            if identity is not None and identity == self.state():
                 self._identity = identity
                 weakref.finalize(catalog, database.close)
                 return catalog
             database.close()
 
-    def _identity_now(self, missing: str | None = "the file is gone; build it again or put it back") -> Identity | None:
+    def state(self) -> Identity | None:
+        """Return what tells the file that is there now from others; None if there is none."""
         try:
             found = os.stat(self.path)
         except OSError:
-            if missing is None:
-                return None
-            raise DatabaseError(missing, path=self.path) from None
+            return None
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+    def _identity_now(self) -> Identity:
+        found = self.state()
+        if found is None:
+            raise DatabaseError("the file is gone; build it again or put it back", path=self.path)
+        return found

@@ -332,7 +332,7 @@ def _address(scope: Scope) -> str:
 # The process ------------------------------------------------------------------------------------------------
 
 
-def listen(address: Address) -> socket.socket:
+def open_socket(address: Address) -> socket.socket:
     """Open the socket a server listens at.
 
     Raises:

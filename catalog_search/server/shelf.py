@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import chain, groupby, zip_longest
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from catalog_search.catalog import LONGEST_PAGE
-from catalog_search.errors import DatabaseError, DocumentNotFound, QueryError, nearest
+from catalog_search.errors import BoundReached, DatabaseError, DocumentNotFound, QueryError, nearest
+from catalog_search.server.bounds import BOUNDS, Bounds
 from catalog_search.server.holding import Holding
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class Shelf:
     Args:
         holdings: name → database, in order.
         qualified_ids: write `collection:id` also when there is only one.
+        bounds: what a question may cost.
 
     >>> import tempfile
     >>> from catalog_search import build
@@ -97,22 +98,38 @@ class Shelf:
     >>> shelf.close(); folder.cleanup()
     """
 
-    def __init__(self, holdings: Mapping[str, Holding], *, qualified_ids: bool = False) -> None:
+    def __init__(
+        self, holdings: Mapping[str, Holding], *, qualified_ids: bool = False, bounds: Bounds = BOUNDS
+    ) -> None:
         self._holdings = dict(holdings)
+        self._bounds = bounds
         self._qualified_ids = qualified_ids
         self._qualified = qualified_ids or len(self._holdings) > 1
 
     @classmethod
-    def of_files(cls, paths: Iterable[str | os.PathLike[str]], *, qualified_ids: bool = False) -> Shelf:
-        """Open databases; each is served under the catalogue's own name.
+    def of_files(
+        cls,
+        paths: Iterable[str | os.PathLike[str]],
+        *,
+        names: Iterable[str | None] | None = None,
+        qualified_ids: bool = False,
+        bounds: Bounds = BOUNDS,
+    ) -> Shelf:
+        """Open databases.
+
+        Args:
+            paths: the files.
+            names: by which name each is served; its own for None.
+            qualified_ids, bounds: as for the shelf.
 
         Raises:
             DatabaseError: a file cannot be served, or two have one name.
         """
+        paths = list(paths)
         holdings: dict[str, Holding] = {}
-        for path in paths:
-            holding = Holding(path)
-            name = holding.catalog().info["name"]
+        for path, named in zip(paths, names or [None] * len(paths), strict=True):
+            holding = Holding(path, bounds.limits())
+            name = named or holding.catalog().info["name"]
             if name in holdings:
                 raise DatabaseError(
                     f'its name is "{name}", as is that of {holdings[name].path}; '
@@ -120,13 +137,13 @@ class Shelf:
                     path=holding.path,
                 )
             holdings[name] = holding
-        return cls(holdings, qualified_ids=qualified_ids)
+        return cls(holdings, qualified_ids=qualified_ids, bounds=bounds)
 
     def only(self, names: Iterable[str]) -> Shelf:
         """Return a shelf with those of the collections, in the order of this one, over the same open databases."""
         wanted = set(names)
         kept = {name: holding for name, holding in self._holdings.items() if name in wanted}
-        return Shelf(kept, qualified_ids=self._qualified_ids)
+        return Shelf(kept, qualified_ids=self._qualified_ids, bounds=self._bounds)
 
     def close(self) -> None:
         """Close every database, for every thread and every shelf that shares it."""
@@ -136,6 +153,15 @@ class Shelf:
     def names(self) -> tuple[str, ...]:
         """Return the names of the collections, in the order they are served."""
         return tuple(self._holdings)
+
+    @property
+    def candidates(self) -> int:
+        """How far down an answer can be read: offset and limit together."""
+        return self._bounds.candidates
+
+    def state(self) -> tuple[object, ...]:
+        """Return what changes when the file of a collection is replaced."""
+        return tuple(holding.state() for holding in self._holdings.values())
 
     def catalog(self, name: str) -> Catalog:
         """Return a collection as it is now, ready for the calling thread.
@@ -205,6 +231,7 @@ class Shelf:
         offset: int = 0,
         collections: Sequence[str] | None = None,
         where: Mapping[str, str | Sequence[str]] | None = None,
+        path_prefix: str = "",
     ) -> Answer:
         """Ask the collections as one.
 
@@ -214,31 +241,40 @@ class Shelf:
 
         Args:
             question: any text; it has no operators.
-            limit: how many results, 1 to 1,000.
-            offset: how many to leave out before them; together with `limit` 1,000 at most.
+            limit: how many results, 1 or more.
+            offset: how many to leave out before them; together with `limit` no more than the bound of candidates.
             collections: the names of those to ask; all when None or empty.
             where: facet → the value it must have, or several; a collection without the facet has no such document.
+            path_prefix: only documents of files whose path begins so.
 
         Raises:
             QueryError: a collection or a facet that is not on the shelf, or a limit or offset out of range.
+            BoundReached: the question costs more than it may.
             DatabaseError: a database cannot be read. Never an empty result.
         """
-        if not (limit >= 1 and offset >= 0 and offset + limit <= LONGEST_PAGE):
-            raise QueryError(f"results {offset + 1:,} to {offset + limit:,} were asked for; the first is 1, "
-                             f"the last that can be had {LONGEST_PAGE:,}")  # fmt: skip
+        if limit < 1 or offset < 0:
+            raise QueryError(f"limit is {limit} and offset {offset}; they must be 1 and 0 or more")
+        if limit + offset > self._bounds.candidates:
+            raise BoundReached(
+                f"results {offset + 1:,} to {offset + limit:,} were asked for; an answer can be read down to "
+                f"{self._bounds.candidates:,}, so ask more narrowly"
+            )
+        if len(question) > self._bounds.query_length:
+            raise BoundReached(
+                f"the question has {len(question):,} characters; {self._bounds.query_length:,} may be asked at once"
+            )
         names = list(self._holdings) if not collections else list(dict.fromkeys(map(self._known, collections)))
         catalogs = {name: self._holdings[name].catalog() for name in names}
         if where:
             catalogs = _with_facets(catalogs, where)
+        only: dict[str, Any] = {"where": where, "path_prefix": path_prefix}
         if len(catalogs) == 1:
             ((name, catalog),) = catalogs.items()
-            return self._merged({name: catalog.search(question, limit=limit, offset=offset, where=where)}, 0, limit)
+            return self._merged({name: catalog.search(question, limit=limit, offset=offset, **only)}, 0, limit)
         need = offset + limit
-        parts = {
-            name: catalog.search(question, limit=need, where=where, relax=False) for name, catalog in catalogs.items()
-        }
+        parts = {name: catalog.search(question, limit=need, **only, relax=False) for name, catalog in catalogs.items()}
         if not any(part.total for part in parts.values()):
-            parts = {name: catalog.search(question, limit=need, where=where) for name, catalog in catalogs.items()}
+            parts = {name: catalog.search(question, limit=need, **only) for name, catalog in catalogs.items()}
         return self._merged(parts, offset, limit)
 
     def _merged(self, parts: dict[str, SearchResult], offset: int, limit: int) -> Answer:
