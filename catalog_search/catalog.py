@@ -133,6 +133,27 @@ class Catalog:
             **{name: self.info[name] for name in ("format_version", "content_hash", "licence_notes")},
         }
 
+    def translations(self, examples: int = 5) -> tuple[int, list[dict[str, str]]]:
+        """Return how many words and phrases the vocabulary translates, and some of them.
+
+        Args:
+            examples: how many; those that bring the most documents come first.
+
+        Returns:
+            The count, and mappings of `asked` and `source`, as the vocabulary writes them.
+        """
+        used = "FROM vocabulary WHERE source_documents > 0 AND verdict = 'ok'"
+        with self._database.errors():
+            execute = self._database.connection().execute
+            (count,) = execute(f"SELECT count(DISTINCT asked) {used}").fetchone()
+            # A word that the source itself never uses shows most.
+            first = execute(
+                f"SELECT asked, json_group_array(source) FROM (SELECT * {used} ORDER BY rowid) GROUP BY asked "
+                "ORDER BY max(asked_documents) > 0, max(gain) DESC, min(line), asked LIMIT ?",
+                (examples,),
+            )
+            return count, [{"asked": asked, "source": ", ".join(json.loads(sources))} for asked, sources in first]
+
     def say(self, key: str, **values: object) -> str:
         """Return a message in the catalogue's language."""
         return self._language.say(key, **values)
@@ -146,6 +167,7 @@ class Catalog:
         limit: int = 10,
         offset: int = 0,
         where: Mapping[str, str | Sequence[str]] | None = None,
+        path_prefix: str = "",
         facets: Iterable[str] = (),
         count: bool = False,
         relax: bool = True,
@@ -158,6 +180,7 @@ class Catalog:
             limit: how many results, 1 to 1,000.
             offset: how many to leave out before them.
             where: facet → the value it must have, or several of which it must have one; compared by normal form.
+            path_prefix: only documents of files whose path begins so, as it is written.
             facets: facets to count the values of, over the whole answer.
             count: count the answer exactly, to 10,000; otherwise `total` is what was seen on the way.
             relax: give the nearest documents when none satisfies every term.
@@ -175,7 +198,7 @@ class Catalog:
         if not isinstance(question, str):
             raise QueryError(f"the question must be text, not {type(question).__name__}")
         facets = self._known_facets([facets] if isinstance(facets, str) else facets)
-        condition = self._where(where or {})
+        condition = self._where(where or {}, path_prefix)
         try:
             return self._search(question, limit, offset, condition, facets, count, relax, explain)
         except (sqlite3.Error, UnicodeDecodeError) as problem:
@@ -359,7 +382,7 @@ class Catalog:
                 raise QueryError(f'there is no facet "{name}".{known}', path=self._database.name)
         return names
 
-    def _where(self, where: Mapping[str, str | Sequence[str]]) -> Where:
+    def _where(self, where: Mapping[str, str | Sequence[str]], path_prefix: str = "") -> Where:
         self._known_facets(where)
         sql = ""
         parameters: list[str] = []
@@ -372,6 +395,10 @@ class Catalog:
                 f" WHERE j.value IN (SELECT value FROM json_each(?{place + 1})))"
             )
             parameters += [_json_path(name), folded]
+        if path_prefix:
+            place = len(parameters) + 3
+            sql += f" AND substr(d.path, 1, length(?{place})) = ?{place}"
+            parameters.append(_shown(path_prefix))
         return Where(sql, tuple(parameters))
 
     def _allowed(self, where: Where) -> set[int]:
@@ -516,6 +543,14 @@ class Catalog:
         with self._database.errors():
             row = self._database.connection().execute("SELECT 1 FROM documents WHERE id = ?", (id,)).fetchone()
         return row is not None
+
+    def has_path(self, prefix: str) -> bool:
+        """Tell whether a document is of a file whose path begins so."""
+        with self.database.errors():
+            row = self.database.connection().execute(
+                "SELECT 1 FROM documents WHERE substr(path, 1, length(?1)) = ?1 LIMIT 1", (_shown(prefix),)
+            )
+            return row.fetchone() is not None
 
     def not_found(self, id: str, nearest: Sequence[str] = ()) -> DocumentNotFound:
         """Return the error of an id that no document has, in the catalogue's language, with ids to try instead."""

@@ -411,6 +411,12 @@ def evaluate(database: str, judged: str, limit: int, worst_: int, fail_under: tu
     help="Over HTTP: a web page's origin that may address it; repeatable.",
 )
 @click.option("--qualified-ids", is_flag=True, help="Write ids as COLLECTION:ID also when there is one collection.")
+@click.option(
+    "--tools",
+    metavar="all|NAMES",
+    default="",
+    help="Tools beside search and fetch: all, or some of search_evidence, read_document, list_collections.",
+)
 @click.option("--locale", metavar="TAG", help="Language of titles and messages: en, pt-BR, es, fr or de.")
 @click.option("--strict", is_flag=True, help="Refuse a call that is not in its canonical form.")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much is logged.")
@@ -421,6 +427,9 @@ def serve(databases: tuple[str, ...], config: str | None, **options: Any) -> Non
     MCP over standard input and output, or over HTTP. Two tools, search(query) and fetch(id), in the form that
     ChatGPT's deep research requires. Name this command in the client's settings; nothing but the protocol is written
     to standard output, and one line a call to standard error, without its question.
+
+    --tools adds search_evidence, which quotes passages with their lines within a budget of characters;
+    read_document, which reads a document line by line; and list_collections, which says what there is.
 
     A call with another tool's name, other keys or none is understood, and its answer ends with warnings that say
     how to call; --strict refuses it instead. The first catalogue's language is the default of --locale; the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catalog_search.excerpt import cut_around, spans
+from catalog_search.excerpt import Passage, cut_around, passage_around, spans
 from catalog_search.expansion import SPELLING, Expansion, Pattern
 
 if TYPE_CHECKING:
@@ -91,12 +91,24 @@ class Result:
             self._matched = matched_in(fields, self._expansions, self.stand_ins)
         return self._matched
 
+    def _in_text(self) -> list[Pattern]:
+        return [Pattern(match.pattern, match.kind) for match in self.matched.get("text", ())]
+
+    def passage(self, length: int) -> Passage:
+        """Return the text around the match, or its start, to be quoted: verbatim, with the lines it stands in.
+
+        Args:
+            length: how many characters at most.
+        """
+        text, _, text_lc = self._texts()
+        return passage_around(text, text_lc, self._in_text(), self._folding(text)[0], length)
+
     @property
     def excerpt(self) -> str:
         """The text around the match, else the keyword that matched, else the start of the text."""
         if self._excerpt is None:
             text, keywords, text_lc = self._texts()
-            in_text = [Pattern(match.pattern, match.kind) for match in self.matched.get("text", ())]
+            in_text = self._in_text()
             if not in_text and (hit := self._keyword(keywords)):
                 self._excerpt = hit
             else:

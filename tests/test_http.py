@@ -38,8 +38,12 @@ HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"na
 def database(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("http")
     rows = [
-        {"id": f"W{n}", "title": f"Wages of trade {n}", "text": f"By sex and age.\nTable {n}.\n" * 60}
-        for n in range(30)
+        {
+            "id": f"W{n}",
+            "title": f"Wages of trade {n}",
+            "text": f"By sex and age.\nTable {n}.\n" * (60 if n < 30 else 1),
+        }
+        for n in range(1_500)
     ]
     path = folder / "wages.db"
     built(rows, folder=folder, vocabulary=[{"asked": "pay", "source": ["wages", "age"]}], to=path, name="wages")

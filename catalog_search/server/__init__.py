@@ -13,6 +13,8 @@
     tools.py       tools → an MCP server that understands any call of them
     parts.py       a long document in parts
     pair.py        search and fetch over a shelf
+    evidence_contract.py   search_evidence, read_document, list_collections as a client sees them
+    evidence.py    these three over a shelf
     journal.py     one line a call on standard error
     stdio.py       an MCP server → standard input and output
     hosts.py       where a server listens, and by which names it may be addressed

@@ -84,6 +84,7 @@ class Configuration:
         hosts: Sequence[str] = (),
         origins: Sequence[str] = (),
         qualified_ids: bool = False,
+        tools: str = "",
         locale: str | None = None,
         strict: bool = False,
         log_level: str | None = None,
@@ -91,7 +92,8 @@ class Configuration:
     ) -> Configuration:
         """Return it with what the command line says, which comes first.
 
-        Databases named there are served after those of the file, and are public if `anonymous` stands there too.
+        Databases named there are served after those of the file, and are public if `anonymous` stands there too;
+        tools have commas between their names.
         """
         more = tuple(Collection(path, public=anonymous) for path in databases)
         return replace(
@@ -102,6 +104,7 @@ class Configuration:
             allow_hosts=(*self.allow_hosts, *hosts),
             allow_origins=(*self.allow_origins, *origins),
             qualified_ids=qualified_ids or self.qualified_ids,
+            tools=tuple(name.strip() for name in tools.split(",") if name.strip()) or self.tools,
             locale=locale or self.locale,
             strict=strict or self.strict,
             log_level=log_level or self.log_level,

@@ -126,6 +126,7 @@ def make_server(
 
     from catalog_search.server.calls import ALIASES
     from catalog_search.server.corpus import Corpora
+    from catalog_search.server.evidence import evidence_tools
     from catalog_search.server.pair import search_and_fetch
     from catalog_search.server.texts import Texts, nearest_locale
     from catalog_search.server.tools import THREADS, Serving
@@ -136,7 +137,9 @@ def make_server(
     texts = Texts(locale)
 
     def offered(corpora: Corpora) -> Sequence[Tool]:
-        return journal.watched(search_and_fetch(corpora, texts, part_bytes=configuration.bounds.text_bytes))
+        most = configuration.bounds.text_bytes
+        pair = search_and_fetch(corpora, texts, part_bytes=most)
+        return journal.watched([*pair, *evidence_tools(corpora, texts, configuration.tools, most_chars=most)])
 
     kept = (shelf.state(), offered(corpora))
 

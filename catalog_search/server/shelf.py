@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import chain, groupby, zip_longest
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from catalog_search.errors import BoundReached, DatabaseError, DocumentNotFound, QueryError, nearest
 from catalog_search.server.bounds import BOUNDS, Bounds
@@ -154,6 +154,11 @@ class Shelf:
         """Return the names of the collections, in the order they are served."""
         return tuple(self._holdings)
 
+    @property
+    def candidates(self) -> int:
+        """How far down an answer can be read: offset and limit together."""
+        return self._bounds.candidates
+
     def state(self) -> tuple[object, ...]:
         """Return what changes when the file of a collection is replaced."""
         return tuple(holding.state() for holding in self._holdings.values())
@@ -226,6 +231,7 @@ class Shelf:
         offset: int = 0,
         collections: Sequence[str] | None = None,
         where: Mapping[str, str | Sequence[str]] | None = None,
+        path_prefix: str = "",
     ) -> Answer:
         """Ask the collections as one.
 
@@ -239,6 +245,7 @@ class Shelf:
             offset: how many to leave out before them; together with `limit` no more than the bound of candidates.
             collections: the names of those to ask; all when None or empty.
             where: facet → the value it must have, or several; a collection without the facet has no such document.
+            path_prefix: only documents of files whose path begins so.
 
         Raises:
             QueryError: a collection or a facet that is not on the shelf, or a limit or offset out of range.
@@ -260,15 +267,14 @@ class Shelf:
         catalogs = {name: self._holdings[name].catalog() for name in names}
         if where:
             catalogs = _with_facets(catalogs, where)
+        only: dict[str, Any] = {"where": where, "path_prefix": path_prefix}
         if len(catalogs) == 1:
             ((name, catalog),) = catalogs.items()
-            return self._merged({name: catalog.search(question, limit=limit, offset=offset, where=where)}, 0, limit)
+            return self._merged({name: catalog.search(question, limit=limit, offset=offset, **only)}, 0, limit)
         need = offset + limit
-        parts = {
-            name: catalog.search(question, limit=need, where=where, relax=False) for name, catalog in catalogs.items()
-        }
+        parts = {name: catalog.search(question, limit=need, **only, relax=False) for name, catalog in catalogs.items()}
         if not any(part.total for part in parts.values()):
-            parts = {name: catalog.search(question, limit=need, where=where) for name, catalog in catalogs.items()}
+            parts = {name: catalog.search(question, limit=need, **only) for name, catalog in catalogs.items()}
         return self._merged(parts, offset, limit)
 
     def _merged(self, parts: dict[str, SearchResult], offset: int, limit: int) -> Answer:
