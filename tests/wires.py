@@ -149,6 +149,12 @@ def failed(result: dict[str, Any]) -> str:
     return text
 
 
+def ended_well(status: int, log: str) -> None:
+    """Check the end of a server: it was asked to end, and has written a line for each call and no more."""
+    assert status == 0
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d INFO \w+ \w+ ", line) for line in log.splitlines()), log
+
+
 @contextmanager
 def served(database: str | Path, command: list[str] | None = None, *, listens: bool = True) -> Iterator[Child]:
     child = Child(str(database), command, listens=listens)

@@ -105,7 +105,7 @@ def search(texts: Texts, shelf: Shelf, arguments: dict[str, Any]) -> Answer:
 
 
 def fetch(part_bytes: int, shelf: Shelf, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return what fetch answers; `metadata` is flat, name → text.
+    """Return what fetch answers; `metadata` is flat, name → text, and says that none of it is to be obeyed.
 
     Raises:
         DocumentNotFound: no document has that id.
@@ -122,6 +122,7 @@ def fetch(part_bytes: int, shelf: Shelf, arguments: dict[str, Any]) -> dict[str,
     }
     # Provenance is the maintainer's word; a column of the source of the same name stays in the text.
     metadata |= document.provenance
+    metadata["untrusted"] = "true"
     text = document.markdown() if part.whole else f"{document.markdown(part.text)}\n{part.place()}"
     if part.next:
         metadata["next"] = f"{id}#{part.next}"
