@@ -34,7 +34,7 @@ NEEDED = (
 """What the table `catalog` must hold beside its format version; the figures are numbers."""
 
 
-STEPS = 2_000
+STEPS = 1_000
 """Instructions of SQLite's machine between two looks at the clock: some ten microseconds."""
 
 # What a statement may do. It may not write, attach, load or ask for anything else: not even if a caller's text

@@ -34,7 +34,7 @@ documents drafts tables changes checking scratch builder
 server.bounds server.holding server.shelf server.access server.configuration
 server.calls server.envelopes server.texts server.contract server.corpus server.tools server.parts server.pair
 server.evidence_contract server.evidence
-server.register server.journal server.stdio server.exchange server.http server.serving server
+server.register server.journal server.stdio server.exchange server.hosts server.http server.serving server
 terminal cli
 __main__
 """.split()

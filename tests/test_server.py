@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import queue
 import re
 import shlex
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +18,10 @@ import jsonschema
 import pytest
 from mcp import Client, StdioServerParameters
 from support import built, cases
+from wires import CLIENT, HANDSHAKES, MODERN, REPLY_SECONDS, SERVE, Child, failed, opened, patched, served
 
 from catalog_search.server.contract import DEFAULT_LIMIT
 
-SERVE = [sys.executable, "-m", "catalog_search", "serve"]
-HANDSHAKES = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
-MODERN = "2026-07-28"
-REPLY_SECONDS = 15.0
-"""For one reply; the first one waits for Python and the SDK to load, on a machine that is busy with other tests."""
-
-CLIENT = {"capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
 DESCRIBED = "the catalogue \"Labour 'tables'\" by Office: 16 documents, language en"
 
 
@@ -58,136 +49,6 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-class Child:
-    """A server in a process of its own. Every wait has an end; every line it writes must be a message."""
-
-    def __init__(self, database: str, command: list[str] | None = None, *, listens: bool = True) -> None:
-        self._stderr: list[bytes] = []
-        self.process = subprocess.Popen(
-            [*(command or SERVE), database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._threads = [threading.Thread(target=self._read_errors, daemon=True)]
-        if listens:
-            self._threads.append(threading.Thread(target=self._read, daemon=True))
-        for thread in self._threads:
-            thread.start()
-        self._number = 0
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._lines.put(line)
-        self._lines.put(None)
-
-    def _read_errors(self) -> None:
-        assert self.process.stderr is not None
-        self._stderr += self.process.stderr
-
-    def send(self, message: object) -> None:
-        """Send a message, or bytes as they are."""
-        assert self.process.stdin is not None
-        line = message if isinstance(message, bytes) else json.dumps(message).encode()
-        self.process.stdin.write(line + b"\n")
-        self.process.stdin.flush()
-
-    def receive(self) -> dict[str, Any]:
-        """Return the next message."""
-        line = self._lines.get(timeout=REPLY_SECONDS)
-        assert line is not None, "the server ended"
-        message = json.loads(line)
-        assert isinstance(message, dict) and message["jsonrpc"] == "2.0"
-        return message
-
-    def post(self, id: object, method: str, params: dict[str, Any]) -> None:
-        """Send a request without waiting for its reply."""
-        self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-
-    def request(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send a request and return the whole reply to it."""
-        self._number += 1
-        message = {"jsonrpc": "2.0", "id": self._number, "method": method}
-        self.send(message if params is None else message | {"params": params})
-        reply = self.receive()
-        assert reply["id"] == self._number
-        return reply
-
-    def handshake(self, version: str = HANDSHAKES[-1]) -> dict[str, Any]:
-        """Open the connection and return what the server says of itself."""
-        found: dict[str, Any] = self.request("initialize", CLIENT | {"protocolVersion": version})["result"]
-        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        return found
-
-    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool and return its result."""
-        found: dict[str, Any] = self.request("tools/call", {"name": tool, "arguments": arguments})["result"]
-        return found
-
-    def found(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool, see that the envelope is in order, and return the object in it."""
-        return opened(self.call(tool, **arguments))
-
-    def error(self, tool: str, **arguments: Any) -> str:
-        """Call a tool, see that it fails as a call should, and return what it says."""
-        return failed(self.call(tool, **arguments))
-
-    def end(self) -> tuple[int, str]:
-        """Close the server's input and return its exit status and what it wrote to standard error."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        return self.ended()
-
-    def ended(self) -> tuple[int, str]:
-        """Wait for the end; what comes before it must still be messages."""
-        status = self.process.wait(REPLY_SECONDS)
-        for thread in self._threads:
-            thread.join(REPLY_SECONDS)
-        while not self._lines.empty() and (line := self._lines.get()) is not None:
-            json.loads(line)
-        return status, b"".join(self._stderr).decode()
-
-    def close(self) -> None:
-        """End it in whatever state it is."""
-        self.process.kill()
-        self.process.wait(REPLY_SECONDS)
-        for thread in self._threads:
-            thread.join(REPLY_SECONDS)
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            assert pipe is not None
-            with suppress(BrokenPipeError):
-                pipe.close()
-
-
-def opened(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the object of a result; the one text block must say the same, compactly."""
-    found: dict[str, Any] = result["structuredContent"]
-    assert result["isError"] is False
-    assert [sorted(block) for block in result["content"]] == [["text", "type"]]
-    text = result["content"][0]["text"]
-    assert json.loads(text) == found
-    assert text == json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-    return found
-
-
-def failed(result: dict[str, Any]) -> str:
-    """Return what a failed call says: one block of plain words."""
-    assert result["isError"] is True
-    assert "structuredContent" not in result
-    assert [block["type"] for block in result["content"]] == ["text"]
-    text: str = result["content"][0]["text"]
-    assert "Traceback" not in text and ".py" not in text and text.endswith((".", "?"))
-    return text
-
-
-@contextmanager
-def served(database: str | Path, command: list[str] | None = None, *, listens: bool = True) -> Iterator[Child]:
-    child = Child(str(database), command, listens=listens)
-    try:
-        yield child
-    finally:
-        child.close()
-
-
 @pytest.fixture(scope="module")
 def server(database: str) -> Iterator[Child]:
     """One server for the tests that leave it as it was; at its end it has said nothing but messages."""
@@ -196,19 +57,6 @@ def server(database: str) -> Iterator[Child]:
         yield child
         status, log = child.end()
         assert status == 0 and "Traceback" not in log
-
-
-def patched(statements: str) -> list[str]:
-    """Return the command of a server whose Catalog is changed first; `Catalog` and `search` (the old one) are there."""
-    code = f"""
-import os, sys, time
-from catalog_search import Catalog
-search = Catalog.search
-{statements}
-from catalog_search.cli import main
-main(["serve", sys.argv[1]])
-"""
-    return [sys.executable, "-c", code]
 
 
 # What is listed -----------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@
     evidence.py    these three over a shelf
     journal.py     one line a call on standard error
     stdio.py       an MCP server → standard input and output
+    hosts.py       where a server listens, and by which names it may be addressed
     exchange.py    one JSON-RPC message that stands alone → its answer
     http.py        an MCP server → HTTP
     serving.py     a configuration → a server that runs

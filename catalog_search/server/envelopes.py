@@ -29,13 +29,16 @@ def repaired(message: Any) -> Any:
 
 
 def _params(params: Any) -> dict[str, Any]:
+    if isinstance(params, dict):
+        return params
     if isinstance(params, str) and params.lstrip()[:1] in ("{", "["):
         try:
             params = json.loads(params)
         except (ValueError, RecursionError):
-            params = {"arguments": {"params": params}}
+            return {"arguments": {"params": params}}
     if isinstance(params, dict):
-        return params
+        # Not as they are: that they came as a text is for the answer to say.
+        return {**params, "arguments": {"params": params.get("arguments")}}
     if isinstance(params, list):
         name, arguments = (*params, None, None)[:2]
         return {"name": name, "arguments": {"params": arguments}}

@@ -26,11 +26,8 @@ class Part(NamedTuple):
     """How many the whole text has."""
     next: str
     """Where the next part begins, "L401"; "" if this is the last."""
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is all there is."""
-        return self.first == 1 and not self.next
+    whole: bool = False
+    """Whether it is all there is."""
 
     def place(self) -> str:
         """Return which lines these are.
@@ -70,7 +67,7 @@ def part_of(text: str, line: int = 1, character: int = 1, longest: int = PART_BY
         longest: UTF-8 bytes of the part; one character at least is given.
 
     >>> part_of("one\\ntwo\\nthree", longest=8)
-    Part(text='one\\ntwo', first=1, last=2, lines=3, next='L3')
+    Part(text='one\\ntwo', first=1, last=2, lines=3, next='L3', whole=False)
     """
     lines = lines_of(text)
     if line > len(lines) or (character > 1 and character > len(lines[line - 1])):
@@ -91,4 +88,4 @@ def part_of(text: str, line: int = 1, character: int = 1, longest: int = PART_BY
             return Part("\n".join(taken), line, number - 1, len(lines), f"L{number}")
         cut = rest.encode("utf-8", "replace")[:longest].decode("utf-8", "ignore") or rest[:1]
         return Part(cut, line, number, len(lines), f"L{number}C{begin + len(cut) + 1}")
-    return Part("\n".join(taken), line, len(lines), len(lines), "")
+    return Part("\n".join(taken), line, len(lines), len(lines), "", line == character == 1)

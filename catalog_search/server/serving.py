@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from catalog_search.errors import CatalogSearchError, SettingsError
 from catalog_search.server.shelf import Shelf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from anyio import CapacityLimiter
     from mcp.server.lowlevel import Server
 
     from catalog_search.server.configuration import Configuration
+    from catalog_search.server.hosts import Address
+    from catalog_search.server.http import Application
     from catalog_search.server.journal import Journal
     from catalog_search.server.tools import Tool
 
@@ -69,32 +73,63 @@ def serve(configuration: Configuration) -> None:
 
 
 def _serve_http(shelf: Shelf, configuration: Configuration, listen: str, journal: Journal) -> None:
-    from catalog_search.server.access import Access
-    from catalog_search.server.http import Address, Application, Hosts, open_socket, run
+    from catalog_search.server.hosts import Address
+    from catalog_search.server.http import open_socket, run
 
     address = Address.parse(listen)
-    public = [name for name, one in zip(shelf.names(), configuration.collections, strict=True) if one.public]
-    access = Access(shelf, configuration.tokens, public if configuration.anonymous else None)
-    application = Application(
-        access,
-        lambda seen: make_server(seen, configuration, journal),
-        Hosts(address, configuration.allow_hosts, configuration.allow_origins),
-        configuration.bounds,
-        strict=configuration.strict,
-    )
+    application = make_application(shelf, configuration, address, journal)
     opened = open_socket(address)
     print(f"Serving {', '.join(shelf.names())} at http://{address.at(opened)}/mcp", file=sys.stderr, flush=True)
     run(application, opened)
 
 
-def make_server(shelf: Shelf, configuration: Configuration, journal: Journal) -> Server[Any]:
-    """Return an MCP server with the tools that a configuration names, over one caller's shelf."""
+def make_application(shelf: Shelf, configuration: Configuration, address: Address, journal: Journal) -> Application:
+    """Return what answers over HTTP at an address.
+
+    Raises:
+        SettingsError: a token opens a collection that is not served, anonymous callers would see nothing, or a host
+            or an origin is none.
+    """
+    from anyio import CapacityLimiter
+
+    from catalog_search.server.access import Access
+    from catalog_search.server.hosts import Hosts
+    from catalog_search.server.http import Application
+    from catalog_search.server.tools import THREADS
+
+    public = [name for name, one in zip(shelf.names(), configuration.collections, strict=True) if one.public]
+    if configuration.anonymous and not public:
+        raise SettingsError("those without a token would see nothing; mark a collection with public: true")
+    access = Access(shelf, configuration.tokens, public if configuration.anonymous else None)
+    limiter = cache(lambda: CapacityLimiter(THREADS))  # for all callers together
+    return Application(
+        access,
+        lambda seen: make_server(seen, configuration, journal, limiter),
+        Hosts(address, configuration.allow_hosts, configuration.allow_origins),
+        configuration.bounds,
+        strict=configuration.strict,
+    )
+
+
+def make_server(
+    shelf: Shelf, configuration: Configuration, journal: Journal, limiter: Callable[[], CapacityLimiter] | None = None
+) -> Server[Any]:
+    """Return an MCP server with the tools that a configuration names, over one caller's shelf.
+
+    Args:
+        shelf: what the caller may see.
+        configuration: which tools, how strict, in which language.
+        journal: where calls are written down.
+        limiter: gives what bounds the worker threads; one of the server's own when None.
+    """
+    from anyio import CapacityLimiter
+
     from catalog_search.server.calls import ALIASES
     from catalog_search.server.corpus import Corpora
     from catalog_search.server.evidence import evidence_tools
     from catalog_search.server.pair import search_and_fetch
     from catalog_search.server.texts import Texts, nearest_locale
-    from catalog_search.server.tools import Serving
+    from catalog_search.server.tools import THREADS, Serving
     from catalog_search.server.tools import make_server as make
 
     corpora = Corpora.of(shelf)
@@ -124,6 +159,7 @@ def make_server(shelf: Shelf, configuration: Configuration, journal: Journal) ->
             aliases=ALIASES.with_more(tools=configuration.tool_aliases, keys=configuration.key_aliases),
             caller=lambda _context: shelf,
             record=journal.record,
+            limiter=limiter or (lambda: CapacityLimiter(THREADS)),
         ),
         name=corpora.name,
         title=corpora.title,

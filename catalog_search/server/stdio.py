@@ -205,7 +205,7 @@ class Connection:
         if isinstance(message, dict):
             if "method" in message and "id" not in message:
                 return  # A notification is never answered.
-            if isinstance(message.get("id"), str | int | float):
+            if isinstance(message.get("id"), str | int | float) and not isinstance(message["id"], bool):
                 request = message["id"]
         error = {"jsonrpc": "2.0", "id": request, "error": {"code": code, "message": text}}
         self._answers.put(json.dumps(error).encode() + b"\n")

@@ -266,18 +266,27 @@ def _failure(tool: Tool, serving: Serving, problem: Exception) -> tuple[str, str
     if text is not None:
         return "error", text
     if isinstance(problem, DocumentNotFound):
-        return "not_found", problem.message
+        return "not_found", as_sentence(problem.message)
     if isinstance(problem, DatabaseError):
         # The message, not its text: where the file lies is no client's business.
         logger.error("%s", problem)
-        return "failed", say("database_failed", problem=problem.message)
+        return "failed", say("database_failed", problem=problem.message.rstrip("."))
     if isinstance(problem, CatalogSearchError):
-        return "error", problem.message
+        return "error", as_sentence(problem.message)
     if serving.on_error is not None:
         serving.on_error(tool.name, problem)
     else:
         logger.error("a call of %s failed", tool.name, exc_info=problem)
     return "failed", say("failed")
+
+
+def as_sentence(text: str) -> str:
+    """Return an error's message as it is said to a client.
+
+    >>> as_sentence("there is no collection")
+    'There is no collection.'
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
 def _refusal(say: Callable[..., str], call: Call, shapes: Mapping[str, Shape]) -> str:
