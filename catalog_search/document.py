@@ -91,6 +91,8 @@ class Document:
         lines = [f"# {escaped(self.title)}", "", f"- {say('label_id')}: {code(self.id)}"]
         if self.keywords:
             lines.append(f"- {say('label_keywords')}: {escaped('; '.join(self.keywords))}")
+        if self.path:
+            lines.append(f"- {say('label_file')}: {code(f'{self.path}:{self.first_line}-{self.last_line}')}")
         for name, value in self.metadata.items():
             lines.append(f"- {escaped(name)}: {escaped(plainly(value))}")
         if text.strip():

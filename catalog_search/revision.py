@@ -1,7 +1,6 @@
 """The revision of a folder that git keeps: its commit, which files are of it, and which have changed since.
 
-Git is asked, not read: it alone knows its work trees, packed names and ignored files. Nothing is written, and no
-program that a repository's configuration names is run.
+Git is asked, not read: it alone knows its work trees, packed names and ignored files. Nothing is written.
 """
 
 from __future__ import annotations
@@ -16,7 +15,13 @@ from catalog_search.errors import SourceError
 SECONDS = 60
 """How long git may take to answer."""
 
+# No index is refreshed on disk, and no watcher is started that a repository's configuration may name.
 _QUIET = ("-c", "core.fsmonitor=false", "--no-optional-locks")
+# A hook has these in its environment: they lead to the repository it belongs to, whatever the folder is.
+_OF_A_REPOSITORY = {
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+    "GIT_NAMESPACE",
+}  # fmt: skip
 _REMEDY = "state it with provenance: {revision: …} instead"
 
 
@@ -50,8 +55,7 @@ def read_revision(folder: Path) -> Revision:
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
-    # A hook, say, sets these to the repository it belongs to.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_A_REPOSITORY}
     try:
         said = subprocess.run(
             ["git", *_QUIET, *arguments], cwd=folder, env=environment | {"LC_ALL": "C"},

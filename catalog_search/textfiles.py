@@ -98,9 +98,9 @@ class TextFiles:
     def _rows(self, path: str) -> Iterator[Row]:
         text = self._read(path)
         name = path.rpartition("/")[2]
-        parts = markdown_sections(text, name) if name.lower().endswith(MARKDOWN) else paragraphs(text)
-        for one in parts:
-            trail = TRAIL.join([*one.parents, one.title]) if one.parents or one.slug else ""
+        is_markdown = name.lower().endswith(MARKDOWN)
+        for one in markdown_sections(text, name) if is_markdown else paragraphs(text):
+            trail = TRAIL.join([*one.parents, one.title]) if is_markdown and one.slug else ""
             values: dict[str, Value] = {
                 "id": f"{path}#{one.slug}" if one.slug else path,
                 "title": one.title, "path": path, "slug": one.slug, "heading": trail,

@@ -81,9 +81,11 @@ def test_a_heading_is_a_document_and_so_is_a_paragraph(repository: Path) -> None
             "keywords": ["Guide"], "path": "docs/guide.md", "heading": "Guide › Install",
             "first_line": 4, "last_line": 5,
         }  # fmt: skip
+        assert "- File: `docs/guide.md:4-5`\n" in document.markdown()
         # the heading above counts as a keyword
         assert [one.id for one in catalog.search("guide install").results] == ["docs/guide.md#install"]
-        assert catalog.fetch("docs/notes.txt#L3").title == "Two"
+        paragraph = catalog.fetch("docs/notes.txt#L3")
+        assert (paragraph.title, paragraph.heading, paragraph.text) == ("Two", None, "Two\nlines.")
 
 
 def test_the_documentation_of_this_project_is_a_catalogue(tmp_path: Path) -> None:
