@@ -490,18 +490,60 @@ def export_worker(database: str, output: str, json_: bool) -> None:
 # serve ------------------------------------------------------------------------------------------------------
 
 
-@main.command()
-@database
-def serve(database: str) -> None:
-    """Serve a catalogue to language models.
+@main.command(context_settings={"auto_envvar_prefix": "CATALOG_SEARCH_SERVE"})
+@click.argument("databases", metavar="[DB]...", nargs=-1, type=click.Path())
+@click.option("--config", metavar="SERVE.yaml", type=click.Path(), help="A file that says all this, and tokens.")
+@click.option("--http", metavar="HOST:PORT", help="Listen there, over HTTP, instead of standard input and output.")
+@click.option("--anonymous", is_flag=True, help="Over HTTP: answer whoever can reach it.")
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="HOST", help="Over HTTP: a further name of this server; repeatable."
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Over HTTP: a web page's origin that may address it; repeatable.",
+)
+@click.option("--qualified-ids", is_flag=True, help="Write ids as COLLECTION:ID also when there is one collection.")
+@click.option(
+    "--tools",
+    metavar="all|NAMES",
+    default="",
+    help="Tools beside search and fetch: all, or some of search_evidence, read_document, list_collections.",
+)
+@click.option("--locale", metavar="TAG", help="Language of titles and messages: en, pt-BR, es, fr or de.")
+@click.option("--strict", is_flag=True, help="Refuse a call that is not in its canonical form.")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much is logged.")
+@click.option("--log-queries", metavar="FILE", type=click.Path(), help="Write every question into a file.")
+def serve(databases: tuple[str, ...], config: str | None, **options: Any) -> None:
+    """Serve catalogues to language models.
 
-    MCP over standard input and output. Two tools, search(query) and fetch(id), in the form that ChatGPT's deep
-    research requires. Name this command in the client's settings; nothing but the protocol is written to
-    standard output.
+    MCP over standard input and output, or over HTTP. Two tools, search(query) and fetch(id), in the form that
+    ChatGPT's deep research requires. Name this command in the client's settings; nothing but the protocol is written
+    to standard output, and one line a call to standard error, without its question.
+
+    --tools adds search_evidence, which quotes passages with their lines within a budget of characters;
+    read_document, which reads a document line by line; and list_collections, which says what there is.
+
+    A call with another tool's name, other keys or none is understood, and its answer ends with warnings that say
+    how to call; --strict refuses it instead. The first catalogue's language is the default of --locale; the
+    descriptions that models read are always English.
+
+    Over HTTP it needs tokens, which SERVE.yaml has, or --anonymous. Every option can be set in the environment, as
+    in CATALOG_SEARCH_SERVE_HTTP.
+
+    \b
+    Examples:
+        catalog-search serve oecd.db
+        catalog-search serve oecd.db cnae.db --http 127.0.0.1:8787 --anonymous
+        catalog-search serve --config serve.yaml
     """
-    from catalog_search.server import serve_stdio
+    from catalog_search.server import serve
+    from catalog_search.server.configuration import Configuration, load_configuration
 
-    serve_stdio(database)
+    found = Configuration() if config is None else load_configuration(config)
+    serve(found.over(databases, **options))
 
 
 if __name__ == "__main__":

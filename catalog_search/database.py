@@ -9,10 +9,11 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catalog_search.errors import DatabaseError
+from catalog_search.errors import BoundReached, CatalogSearchError, DatabaseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +53,29 @@ class Carried(NamedTuple):
     messages: list[Any]
 
 
+STEPS = 1_000
+"""Instructions of SQLite's machine between two looks at the clock: some ten microseconds."""
+
+# What a statement may do. It may not write, attach, load or ask for anything else: not even if a caller's text
+# became SQL, which it never does.
+_ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+_PRAGMAS = frozenset({"data_version", "integrity_check", "page_count", "page_size", "table_list", "table_xinfo"})
+
+
+class Limits(NamedTuple):
+    """The most that one question may ask for; 0 for no limit."""
+
+    terms: int = 0
+    """After stop words are left out."""
+    patterns: int = 0
+    """What is searched for the terms, all together."""
+    seconds: float = 0.0
+    """Inside the database."""
+
+
+NO_LIMITS = Limits()
+
+
 class Statements(dict[str, str]):
     """The statements that a database keeps, by name."""
 
@@ -64,12 +88,14 @@ class Database:
 
     Args:
         path: the file, or the bytes of a database.
+        limits: the most that one question may ask for.
 
     Raises:
         DatabaseError: there is no such file, it is no catalogue, or it has another format version.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | bytes) -> None:
+    def __init__(self, path: str | os.PathLike[str] | bytes, limits: Limits = NO_LIMITS) -> None:
+        self.limits = limits
         self.name = ":memory:" if isinstance(path, bytes) else os.fspath(path)
         self._bytes = path if isinstance(path, bytes) else None
         self._local = threading.local()
@@ -144,10 +170,23 @@ class Database:
             )  # fmt: skip
         opened.execute("PRAGMA query_only = 1")
         opened.execute("PRAGMA cache_size = -16000")
+        opened.set_authorizer(_allow)
+        if self.limits.seconds:
+            opened.set_progress_handler(self._expired, STEPS)
         self._local.connection = opened
         self._let_go_of_ended_threads()
         self._opened[threading.current_thread()] = opened
         return opened
+
+    def start_clock(self) -> None:
+        """Give the calling thread the whole of its time again: `Limits.seconds` from now."""
+        self._local.deadline = time.monotonic() + self.limits.seconds
+        self._local.expired = False
+
+    def _expired(self) -> bool:
+        expired = time.monotonic() > getattr(self._local, "deadline", float("inf"))
+        self._local.expired = expired
+        return expired
 
     def _let_go_of_ended_threads(self) -> None:
         """Close the connections of threads that are no more: a server's workers come and go."""
@@ -167,10 +206,19 @@ class Database:
                 f"the database is damaged (no JSON: {problem}); rebuild it with “catalog-search build”", path=self.name
             ) from problem
 
-    def error(self, problem: sqlite3.Error | UnicodeDecodeError) -> DatabaseError:
-        """Return the DatabaseError for one of SQLite's; it may hold, or be about, text that is not UTF-8."""
+    def error(self, problem: sqlite3.Error | UnicodeDecodeError) -> CatalogSearchError:
+        """Return the DatabaseError for one of SQLite's; it may hold, or be about, text that is not UTF-8.
+
+        BoundReached if it is that the time was over.
+        """
         text = " ".join(str(problem).split())
         text = text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]}…"
+        if "interrupt" in text and getattr(self._local, "expired", False):
+            self._local.expired = False
+            return BoundReached(
+                f"the question takes longer than {self.limits.seconds:g} s in the catalogue's database; "
+                "ask with fewer or rarer words"
+            )
         if "decode" in text:
             return DatabaseError(
                 "the database is damaged (text that is not UTF-8); rebuild it with “catalog-search build”",
@@ -194,3 +242,13 @@ class Database:
         for opened in list(self._opened.values()):
             opened.close()
         self._opened.clear()
+
+
+def _allow(action: int, what: str | None, *_: object) -> int:
+    if action == sqlite3.SQLITE_PRAGMA:
+        allowed = what in _PRAGMAS
+    elif action == sqlite3.SQLITE_UPDATE:  # so a virtual table tells its columns; nothing is written for it
+        allowed = what == "sqlite_master"
+    else:
+        allowed = action in _ALLOWED
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY

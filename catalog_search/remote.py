@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from catalog_search.catalog import SUGGESTIONS, Catalog, shortened, sources_by_key
 from catalog_search.cloudflare import D1, SECONDS, Rows, StatementError
-from catalog_search.database import CARRIED, CATALOG, Carried, Database
+from catalog_search.database import CARRIED, CATALOG, NO_LIMITS, Carried, Database
 from catalog_search.errors import DatabaseError, QueryError
 from catalog_search.expansion import Asked, Source, cut_notes, translations
 from catalog_search.query import match_string
@@ -58,6 +58,7 @@ class RemoteDatabase(Database):
 
     def __init__(self, d1: D1) -> None:
         self.name = d1.name
+        self.limits = NO_LIMITS
         self.d1 = d1
         self._closed = False
         try:
@@ -143,6 +144,7 @@ class RemoteCatalog(Catalog):
         limit: int = PAGE,
         offset: int = 0,
         where: Mapping[str, str | Sequence[str]] | None = None,
+        path_prefix: str = "",
         facets: Iterable[str] = (),
         count: bool = False,
         relax: bool = True,
@@ -154,8 +156,8 @@ class RemoteCatalog(Catalog):
             QueryError: facets, a count or explanations were asked for, or documents beyond the tenth.
             DatabaseError: D1 could not be asked. Never an empty result.
         """
-        if where or list(facets) or count or explain:
-            self._not_here("Facets, --where, --count and --explain")
+        if where or path_prefix or list(facets) or count or explain:
+            self._not_here("Facets, filters, counts and explanations")
         if not (isinstance(question, str) and limit >= 1 and offset >= 0):
             return super().search(question, limit=limit, offset=offset)  # which says what is wrong
         if limit + offset > PAGE:
@@ -237,7 +239,7 @@ class RemoteCatalog(Catalog):
         holds = {(int(term), id) for term, id in held}
         answer.results = self._results(asked, [Row(*row) for row in rows])
         for result in answer.results:
-            result.tier = None
+            result.tier = result.kind = None
             missing = [one for place, one in enumerate(asked.expansions) if (place, result.id) not in holds]
             result.missing = [one.term for one in missing]
             if result is answer.results[0]:
@@ -262,7 +264,7 @@ class RemoteCatalog(Catalog):
                 self._folding(" ".join(part for text, keywords, _ in texts.values() for part in (text, *keywords)))
             return texts[rowid]
 
-        return [Result(row, rank(row, asked)[0], asked.expansions, text_of, self._folding) for row in rows]
+        return [Result(row, *rank(row, asked), asked.expansions, text_of, self._folding) for row in rows]
 
     def _folding_rows(self, keys: Iterable[str]) -> dict[str, str]:
         """Return rows of the folding table; each key is asked for once."""

@@ -219,7 +219,7 @@ def test_the_command_line_searches_and_fetches_over_d1(cloudflare: Cloudflare, d
     there = invoked(cloudflare, "search", "--d1", "account/catalogue", "wages", "--count")
     assert there.exit_code == 1
     assert there.output == (
-        "Error: d1://account/catalogue: Facets, --where, --count and --explain need the catalogue's file; over D1 "
+        "Error: d1://account/catalogue: Facets, filters, counts and explanations need the catalogue's file; over D1 "
         "there are search, fetch and check\n"
     )
     there = invoked(cloudflare, "search", "--d1", "jobs.db", "wages")

@@ -11,15 +11,17 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import closing
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from catalog_search.database import FORMAT_VERSION, Database
+from catalog_search.database import FORMAT_VERSION
 from catalog_search.errors import DatabaseError
 from catalog_search.export import Written, export_d1
-from catalog_search.server.corpus import Corpus
+from catalog_search.server.corpus import Corpora, Corpus
+from catalog_search.server.shelf import Shelf
 
 ABOUT = "const ABOUT = null;"
 """The line of worker.js in whose place the catalogue is described."""
@@ -39,36 +41,38 @@ def export_worker(path: str | os.PathLike[str], folder: str | os.PathLike[str]) 
     Raises:
         DatabaseError: the database cannot be read, has rows that are too long for D1, or a file cannot be written.
     """
-    database = Database(path)
-    try:
-        corpus = Corpus.of(database)
+    with closing(Shelf.of_files([os.fspath(path)])) as shelf:
+        corpora = Corpora.of(shelf)
         target = Path(folder)
         try:
             target.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise DatabaseError(f"the folder cannot be made: {problem.strerror}", path=target) from None
         written = export_d1(path, target / "seed.sql")
-        worker = _part("worker.js").replace(ABOUT, f"const ABOUT = {json.dumps(about(corpus), ensure_ascii=False)};")
+        worker = _part("worker.js").replace(ABOUT, f"const ABOUT = {json.dumps(about(corpora), ensure_ascii=False)};")
         written.append(_written(target / "worker.js", worker))
+        (corpus,) = corpora.each
         if not (target / "wrangler.jsonc").exists():
             written.append(_written(target / "wrangler.jsonc", _filled(_part("wrangler.jsonc"), corpus)))
         written.append(_written(target / "README.md", _filled(_part("README.md"), corpus)))
         return written
-    finally:
-        database.close()
 
 
-def about(corpus: Corpus) -> dict[str, Any]:
-    """Return what the Worker says of the catalogue: the same as the server in Python."""
-    from catalog_search.server.tools import tool_list  # with it comes mcp
+def about(corpora: Corpora) -> dict[str, Any]:
+    """Return what the Worker says of the catalogue and of itself: the same as the server in Python."""
+    from catalog_search.server.pair import search_and_fetch  # with it comes mcp
+    from catalog_search.server.texts import Texts, nearest_locale
+    from catalog_search.server.tools import as_listed
 
-    tools = [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tool_list(corpus)]
+    texts = Texts(nearest_locale(corpora.each[0].language))
+    tools = [as_listed(tool, texts) for tool in search_and_fetch(corpora, texts)]
     return {
         "formatVersion": str(FORMAT_VERSION),
-        "serverInfo": {"name": corpus.name, "title": corpus.title, "version": version("catalog-search")},
+        "serverInfo": {"name": corpora.name, "title": corpora.title, "version": version("catalog-search")},
         "capabilities": {"tools": {"listChanged": False}},
-        "instructions": corpus.instructions(),
-        "tools": tools,
+        "instructions": corpora.instructions(),
+        "tools": [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tools],
+        "texts": texts.all(),
     }
 
 

@@ -1,0 +1,471 @@
+"""A call in any shape → the call that was meant, and remarks on what was not as it should be.
+
+    lookup  {"q": "wages", "limt": 5}   →   search  {"query": "wages"}   and two remarks
+
+Agents guess the names of tools and of arguments, send text where an object belongs, or JSON inside a string. What
+was meant is nearly always plain. The rules are fixed, so that equal calls are read equally:
+
+1. The tool: its name, then other names for it, then parts of the name, then the keys of the arguments.
+2. Its main argument: the key, then other keys for it in order, then the same without regard to case, then the same
+   inside other objects, then a text that stands alone once keys of kind (type, sort, lang, …) are set aside.
+3. Its optional arguments: their key, then other keys for them, beside the main argument or around it.
+
+Nothing is guessed from what is left: without a usable text a call is not carried out. A remark is a key of the
+contract's texts with what it speaks of; no remark means that the call was canonical. Only the standard library is
+used here, and nothing is known of any one tool but its `Shape`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+DEEPEST = 6
+"""Objects, lists and JSON texts inside one another that are looked into."""
+LONGEST_NAME, NAMED = 60, 8
+"""Characters of a caller's key that are repeated, and how many keys."""
+LONGEST_EXAMPLE = 200
+"""Characters of a call that is repeated in its canonical form; the tool's own example stands for a longer one."""
+
+
+class Shape(NamedTuple):
+    """What a canonical call of a tool is made of."""
+
+    tool: str
+    main: str = ""
+    """The key of the text that it cannot do without; "" if there is none."""
+    options: Mapping[str, Mapping[str, Any]] = {}
+    """The other keys that its input schema names → their schemas."""
+    hidden: Mapping[str, Mapping[str, Any]] = {}
+    """Keys that no schema names and that are honoured all the same → their schemas."""
+    example: Mapping[str, Any] = {}
+    """The arguments of a canonical call."""
+    literal: bool = False
+    """The main argument is an identifier: any text is taken as it stands, and of several the first."""
+
+
+class Aliases(NamedTuple):
+    """Other names: tool → names, key → keys, both in order; and the words of keys of kind."""
+
+    tools: Mapping[str, Sequence[str]]
+    keys: Mapping[str, Sequence[str]]
+    kinds: frozenset[str]
+
+    def with_more(
+        self, *, tools: Mapping[str, Iterable[str]] | None = None, keys: Mapping[str, Iterable[str]] | None = None
+    ) -> Aliases:
+        """Return these with others before them.
+
+        >>> ALIASES.with_more(keys={"query": ["pergunta"]}).keys["query"][:3]
+        ('pergunta', 'search_query', 'q')
+        """
+
+        def merged(old: Mapping[str, Sequence[str]], new: Mapping[str, Iterable[str]]) -> dict[str, Sequence[str]]:
+            return {**old, **{key: (*dict.fromkeys(new[key]), *old.get(key, ())) for key in new}}
+
+        return Aliases(merged(self.tools, tools or {}), merged(self.keys, keys or {}), self.kinds)
+
+
+ALIASES = Aliases(
+    tools={
+        "search": (
+            "web_search", "query", "find", "lookup", "web", "search_documents", "search_docs", "search_catalog",
+            "search_catalogue", "search_query", "semantic_search", "knowledge_search", "file_search", "retrieve",
+            "retrieval", "google", "search_evidence", "ask",
+        ),
+        "fetch": (
+            "get_document", "web_fetch", "fetch_document", "fetch_url", "get", "read", "open", "read_document",
+            "document", "view", "get_page", "open_url", "read_file", "scrape", "retrieve_document",
+        ),
+        "search_evidence": ("evidence", "find_evidence", "get_evidence", "search_excerpts", "excerpts", "search_text"),
+        "read_document": ("read_lines", "get_lines", "read_file", "read", "view_document", "cat"),
+        "list_collections": ("collections", "get_collections", "list_catalogs", "list_catalogues", "list_sources"),
+    },
+    keys={
+        "query": (
+            "search_query", "q", "search", "searchQuery", "search_term", "searchTerm", "term", "text", "input",
+            "prompt", "question", "keywords", "topic", "searchString",
+            "queries", "search_queries", "terms", "keyword", "phrase", "value",
+        ),
+        "id": (
+            "document_id", "documentId", "doc_id", "docId", "ids", "result_id", "identifier", "key", "ref", "uri",
+            "url", "link", "href", "path", "document", "item", "result",
+        ),
+        "limit": (
+            "max_results", "maxResults", "num_results", "n_results", "top_k", "topK", "k", "count", "size",
+            "per_page", "page_size", "pageSize", "max", "n",
+        ),
+        "offset": ("skip", "start", "from"),
+        "collections": ("collection", "catalogs", "catalogues", "catalog", "catalogue", "sources", "namespaces"),
+        "collection": ("collections", "catalog", "catalogue", "namespace"),
+        "where": ("filter", "filters", "facets"),
+        "path_prefix": ("prefix", "folder", "directory", "path"),
+        "revision": ("rev", "version", "commit"),
+        "max_chars": ("max_characters", "maxChars", "characters", "budget", "max_length"),
+        "from_line": ("start_line", "startLine", "fromLine", "line", "first_line", "offset"),
+        "max_lines": ("lines", "line_count", "num_lines", "maxLines", "limit"),
+    },
+    kinds=frozenset(
+        """
+        type types mode kind sort order orderby lang language locale format scope filter filters source sources
+        site domain domains depth limit offset page per size count max min top session cursor token timezone
+        description name model version date time timeout range region country category collection collections id
+        """.split()
+    ),
+)  # fmt: skip
+"""Names and keys that were seen in calls; none of them is advertised."""
+
+WRAPPERS = ("arguments", "args", "params", "parameters", "input", "tool_input", "kwargs", "payload", "data", "body",
+            "request", "properties")  # fmt: skip
+"""Keys that hold the arguments once more; they are looked into before any other."""
+
+# Words of which one names what a tool does, where nothing else of its name is known.
+_VERBS = {
+    "query": {"search", "find", "query", "lookup", "ask", "retrieve"},
+    "id": {"fetch", "read", "open", "get", "view", "load"},
+}
+
+
+class Remark(NamedTuple):
+    """One thing that was not as it should be: a key of the contract's texts, and what it speaks of."""
+
+    kind: str
+    values: Mapping[str, Any]
+
+
+class Call(NamedTuple):
+    """A call as it was understood."""
+
+    tool: str
+    arguments: dict[str, Any]
+    """By canonical keys; without the main one if the call is not usable."""
+    usable: bool
+    """Whether it can be carried out: its main argument was found, or it has none."""
+    remarks: list[Remark]
+    """What was not canonical, in the order: tool, main argument, optional ones, what was ignored."""
+
+
+def read_call(shapes: Sequence[Shape], name: Any, arguments: Any, aliases: Aliases = ALIASES) -> Call:
+    """Understand a call.
+
+    Args:
+        shapes: the tools that are offered, at least one.
+        name: the name of the tool as it was sent, of any JSON type.
+        arguments: the arguments as they were sent, of any JSON type.
+        aliases: other names for tools and keys.
+
+    >>> shapes = [Shape("search", "query"), Shape("fetch", "id", literal=True)]
+    >>> call = read_call(shapes, "lookup", {"q": "wages", "limt": 5})
+    >>> call.tool, call.arguments, [remark.kind for remark in call.remarks]
+    ('search', {'query': 'wages'}, ['tool', 'key', 'ignored'])
+    """
+    shape = _tool(shapes, name, arguments, aliases)
+    remarks = []
+    if not isinstance(name, str) or not name.strip():
+        remarks.append(Remark("nameless", {"tool": shape.tool}))
+    elif name != shape.tool:
+        remarks.append(Remark("tool", {"asked": _shown(name), "tool": shape.tool}))
+    found = _main(shape, arguments, aliases) if shape.main else _Found("", (), ())
+    read: dict[str, Any] = {}
+    if found is None:
+        remarks.append(Remark("missing", {"key": shape.main}))
+        return Call(shape.tool, read, False, [*remarks, *_leftover(shape, arguments, ())])
+    if shape.main:
+        read[shape.main] = found.text
+        remarks += _said_of_main(shape, arguments, found)
+    places = [place for place in (*reversed(found.places), arguments) if isinstance(place, dict)]
+    used = set(found.path)
+    for key, schema in (*shape.options.items(), *shape.hidden.items()):
+        _option(shape, key, schema, places, aliases, read, used, remarks)
+    return Call(shape.tool, read, True, [*remarks, *_leftover(shape, arguments, used, found)])
+
+
+def canonical(call: Call, shape: Shape) -> str:
+    """Return how the call is written rightly: the tool, and arguments as JSON.
+
+    >>> canonical(Call("search", {"query": "wages"}, True, []), Shape("search", "query"))
+    'search {"query": "wages"}'
+    """
+    advertised = {key: value for key, value in call.arguments.items() if key not in shape.hidden}
+    nothing = {shape.main: "…"} if shape.main else {}
+    for arguments in (advertised if call.usable else shape.example, shape.example, nothing):
+        text = json.dumps(arguments, ensure_ascii=False)
+        if arguments and len(text) <= LONGEST_EXAMPLE:
+            return f"{shape.tool} {text}"
+    return f"{shape.tool} {{}}"
+
+
+# The tool -----------------------------------------------------------------------------------------------------
+
+
+def _tool(shapes: Sequence[Shape], name: Any, arguments: Any, aliases: Aliases) -> Shape:
+    offered = {shape.tool: shape for shape in shapes}
+    if isinstance(name, str) and name in offered:
+        return offered[name]
+    with_main = [shape for shape in shapes if shape.main] or list(shapes)
+    found = _by_name(shapes, name, aliases) if isinstance(name, str) else None
+    keys = set(arguments) if isinstance(arguments, dict) else set()
+    if found is None:
+        # A key that only one kind of tool has says more than the order in which they are offered.
+        for shape in with_main:
+            if keys & {shape.main, *aliases.keys.get(shape.main, ())}:
+                return shape
+        return with_main[0]
+    if keys and found.main not in keys and not keys & set(aliases.keys.get(found.main, ())):
+        for shape in with_main:
+            if shape.main in keys:
+                return shape
+    return found
+
+
+def _by_name(shapes: Sequence[Shape], name: str, aliases: Aliases) -> Shape | None:
+    known: dict[str, Shape] = {}
+    for shape in shapes:
+        known.setdefault("_".join(_words(shape.tool)), shape)
+    for shape in shapes:
+        for alias in aliases.tools.get(shape.tool, ()):
+            known.setdefault("_".join(_words(alias)), shape)
+    for part in _parts(name[:1_000]):
+        if part in known:
+            return known[part]
+    for word in _words(name[:1_000]):
+        for shape in shapes:
+            if word in _VERBS.get(shape.main, ()):
+                return shape
+    return None
+
+
+def _parts(name: str) -> Iterator[str]:
+    """Yield what may be the tool's own name in one that has others around it: prefixes of hosts, numbers."""
+    yield "_".join(_words(name))
+    for segment in reversed(re.split(r"__|[.:/]", name)):
+        yield "_".join(_words(segment))
+    words = _words(name)[-8:]
+    for start in range(1, len(words)):
+        yield "_".join(words[start:])
+    for end in range(len(words) - 1, 0, -1):
+        yield "_".join(words[:end])
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in any of the usual spellings.
+
+    >>> _words("mcp_WebSearch"), _words("search-docs2")
+    (['mcp', 'web', 'search'], ['search', 'docs', '2'])
+    """
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+", name)]
+
+
+# The main argument --------------------------------------------------------------------------------------------
+
+
+class _Found(NamedTuple):
+    text: str
+    path: tuple[str, ...]
+    """The keys that lead to it, outermost first; empty for a text in place of the arguments."""
+    places: tuple[Any, ...]
+    """The objects on the way, outermost first."""
+
+
+def _main(shape: Shape, arguments: Any, aliases: Aliases) -> _Found | None:
+    if isinstance(arguments, dict) and isinstance(text := arguments.get(shape.main), str) and text.strip():
+        # The canonical form. An identifier may be any text; a question that is JSON was meant to be its content.
+        inner = _decoded(text.strip())
+        if isinstance(inner, dict) or (isinstance(inner, list) and not shape.literal):
+            found = _dig(inner, shape, aliases, 1)
+            if found is not None:
+                return _Found(found.text, (shape.main, *found.path), (arguments, *found.places))
+        return _Found(text, (shape.main,), (arguments,))
+    return _dig(arguments, shape, aliases, 0)
+
+
+def _dig(value: Any, shape: Shape, aliases: Aliases, depth: int, *, lone: bool = True) -> _Found | None:
+    if depth > DEEPEST:
+        return None
+    if isinstance(value, str):
+        text = value.strip()
+        inner = _decoded(text)
+        if inner is not None:
+            return _dig(inner, shape, aliases, depth + 1, lone=lone)
+        # What begins as JSON and is none was cut off: nobody asks for its brackets.
+        return _Found(text, (), ()) if text and text[0] not in "{[" else None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _Found(_number(value), (), ())
+    if isinstance(value, list):
+        found = [one for one in (_dig(item, shape, aliases, depth + 1) for item in value[:100]) if one is not None]
+        if not found:
+            return None
+        return found[0] if shape.literal or len(found) == 1 else _Found(" ".join(one.text for one in found), (), ())
+    if isinstance(value, dict):
+        return _dig_object(value, shape, aliases, depth, lone=lone)
+    return None
+
+
+def _dig_object(
+    value: dict[str, Any], shape: Shape, aliases: Aliases, depth: int, *, lone: bool = True
+) -> _Found | None:
+    def under(key: str, *, lone: bool) -> _Found | None:
+        found = _dig(value[key], shape, aliases, depth + 1, lone=lone)
+        return found and _Found(found.text, (key, *found.path), (value, *found.places))
+
+    for key in _keys_for(shape.main, value, aliases):
+        found = under(key, lone=True)
+        if found is not None:
+            return found
+    inside = [key for key in WRAPPERS if key in value]
+    inside += sorted(key for key in value if key not in inside and not _of_kind(key, aliases))
+    for key in inside:
+        # Other texts stand alone or not at all; here only what holds an object counts.
+        if key in WRAPPERS or isinstance(value[key], dict | list) or isinstance(_decoded(value[key]), dict | list):
+            found = under(key, lone=key in WRAPPERS)
+            if found is not None:
+                return found
+    if not lone:
+        return None
+    texts = [key for key, one in value.items() if isinstance(one, str) and one.strip() and not _of_kind(key, aliases)]
+    return under(texts[0], lone=True) if len(texts) == 1 else None
+
+
+def _keys_for(main: str, value: Mapping[str, Any], aliases: Aliases) -> Iterator[str]:
+    """Yield the keys of an object that name an argument, the surest first."""
+    names = (main, *aliases.keys.get(main, ()))
+    yield from (name for name in names if name in value)
+    spelled = {"".join(_words(key)): key for key in sorted(value)}
+    for name in names:
+        key = spelled.get("".join(_words(name)))
+        if key is not None and key not in names:
+            yield key
+
+
+def _of_kind(key: str, aliases: Aliases) -> bool:
+    return not aliases.kinds.isdisjoint(_words(key)) or "".join(_words(key)) in aliases.kinds
+
+
+def _decoded(text: Any) -> Any:
+    """Return the JSON inside a text: an object, a list, a text in quotes; None if it is a text like any other."""
+    if not isinstance(text, str) or not text or text[0] not in '{["':
+        return None
+    for candidate in (text, "{" + text + "}"):  # the members of an object without its braces
+        try:
+            found = json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict | list | str):
+            return found
+    return None
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
+
+
+def _said_of_main(shape: Shape, arguments: Any, found: _Found) -> Iterator[Remark]:
+    if not isinstance(arguments, dict):
+        yield Remark("shape", {"key": shape.main, "tool": shape.tool})
+    elif found.path != (shape.main,):
+        yield Remark("key", {"asked": _shown(".".join(found.path)), "key": shape.main, "tool": shape.tool})
+    elif arguments[shape.main] != found.text:
+        yield Remark("value", {"key": shape.main, "value": _shown(found.text), "tool": shape.tool})
+
+
+# The optional arguments ---------------------------------------------------------------------------------------
+
+
+def _option(
+    shape: Shape,
+    key: str,
+    schema: Mapping[str, Any],
+    places: Sequence[Mapping[str, Any]],
+    aliases: Aliases,
+    read: dict[str, Any],
+    used: set[str],
+    remarks: list[Remark],
+) -> None:
+    taken = {shape.main, *shape.options, *shape.hidden} - {key}
+    for place in places:
+        for name in _keys_for(key, place, aliases):
+            if name in used or name in taken:
+                continue
+            value = _fitted(place[name], schema)
+            if value is None:
+                if place[name] is None:
+                    used.add(name)  # clients send null for what they leave out
+                continue
+            used.add(name)
+            read[key] = value
+            about = {"asked": _shown(name), "key": key, "value": _shown(_plain(value)), "tool": shape.tool}
+            if key in shape.hidden:
+                remarks.append(Remark("hidden", about))
+            elif name != key or place is not places[-1]:
+                remarks.append(Remark("option", about))
+            elif type(value) is not type(place[name]) or value != place[name]:
+                remarks.append(Remark("value", about))
+            return
+
+
+def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a value as a schema has it, within its bounds; None if it cannot be made so."""
+    kind = schema.get("type")
+    if kind in ("array", "object") and isinstance(value, str) and (inner := _decoded(value.strip())) is not None:
+        value = inner
+    if kind == "integer":
+        if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,15}\s*", value):
+            value = int(value)
+        if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            return None
+        value = min(value, schema.get("maximum", value))
+        return max(value, schema.get("minimum", value))
+    if kind == "boolean":
+        words = {"true": True, "false": False}
+        return value if isinstance(value, bool) else words.get(value.lower()) if isinstance(value, str) else None
+    if kind == "string":
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _number(value)
+        return value if isinstance(value, str) and value.strip() else None
+    if kind == "array":
+        items = value if isinstance(value, list) else [value]
+        fitted = [_fitted(item, schema.get("items", {})) for item in items]
+        return fitted if fitted and None not in fitted else None
+    if kind == "object":
+        return value if isinstance(value, dict) else None
+    return value
+
+
+# What is left over --------------------------------------------------------------------------------------------
+
+
+def _leftover(shape: Shape, arguments: Any, used: Iterable[str], found: _Found | None = None) -> Iterator[Remark]:
+    objects = [one for one in (arguments, *(found.places if found else ())) if isinstance(one, dict)]
+    used = set(used)
+    ignored = list(dict.fromkeys(key for one in objects for key in one if key not in used))
+    if found is None:
+        ignored = [key for key in ignored if key != shape.main]
+    if ignored:
+        yield Remark("ignored", {"keys": shown_keys(ignored), "tool": shape.tool})
+
+
+def shown_keys(keys: Sequence[str]) -> str:
+    """Return a caller's words as a list to be repeated to them: the first of many, each on one line and shortened.
+
+    >>> shown_keys(["limt", "a\\nb"])
+    'limt, a b'
+    """
+    return ", ".join([*map(_shown, keys[:NAMED]), *(["…"] if len(keys) > NAMED else [])])
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _shown(text: str) -> str:
+    """Return a caller's word on one line and not too long, to be repeated to them."""
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text[: 4 * LONGEST_NAME]).split())
+    return line if len(line) <= LONGEST_NAME else f"{line[:LONGEST_NAME]}…"
