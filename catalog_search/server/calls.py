@@ -124,7 +124,7 @@ WRAPPERS = ("arguments", "args", "params", "parameters", "input", "tool_input", 
 """Keys that hold the arguments once more; they are looked into before any other."""
 
 # Words of which one names what a tool does, where nothing else of its name is known.
-_VERBS = {
+VERBS = {
     "query": {"search", "find", "query", "lookup", "ask", "retrieve"},
     "id": {"fetch", "read", "open", "get", "view", "load"},
 }
@@ -234,7 +234,7 @@ def _by_name(shapes: Sequence[Shape], name: str, aliases: Aliases) -> Shape | No
             return known[part]
     for word in _words(name[:1_000]):
         for shape in shapes:
-            if word in _VERBS.get(shape.main, ()):
+            if word in VERBS.get(shape.main, ()):
                 return shape
     return None
 

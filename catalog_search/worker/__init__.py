@@ -20,11 +20,23 @@ from typing import Any
 from catalog_search.database import FORMAT_VERSION
 from catalog_search.errors import DatabaseError
 from catalog_search.export import Written, export_d1
+from catalog_search.server.calls import ALIASES, VERBS, WRAPPERS
 from catalog_search.server.corpus import Corpora, Corpus
 from catalog_search.server.shelf import Shelf
 
+LISTED = 10
+"""The documents that the statement `ask` gives."""
+
+PARTS = ("server", "messages", "calls", "tools", "database", "search", "fetch", "text")
+"""The pieces of worker.js, in its order."""
+
 ABOUT = "const ABOUT = null;"
 """The line of worker.js in whose place the catalogue is described."""
+
+
+_TEXTS = ("canonical", "database_failed", "failed")
+_BOUNDS = {"offset": {"maximum": LISTED - 1}}
+"""The statement `ask` gives so many documents, and no more can be had."""
 
 
 def export_worker(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> list[Written]:
@@ -49,7 +61,8 @@ def export_worker(path: str | os.PathLike[str], folder: str | os.PathLike[str]) 
         except OSError as problem:
             raise DatabaseError(f"the folder cannot be made: {problem.strerror}", path=target) from None
         written = export_d1(path, target / "seed.sql")
-        worker = _part("worker.js").replace(ABOUT, f"const ABOUT = {json.dumps(about(corpora), ensure_ascii=False)};")
+        described = f"const ABOUT = {json.dumps(about(corpora), ensure_ascii=False)};"
+        worker = "\n".join(_part(f"{name}.js") for name in PARTS).replace(ABOUT, described)
         written.append(_written(target / "worker.js", worker))
         (corpus,) = corpora.each
         if not (target / "wrangler.jsonc").exists():
@@ -59,20 +72,37 @@ def export_worker(path: str | os.PathLike[str], folder: str | os.PathLike[str]) 
 
 
 def about(corpora: Corpora) -> dict[str, Any]:
-    """Return what the Worker says of the catalogue and of itself: the same as the server in Python."""
+    """Return what the Worker says of the catalogue and how it reads a call: the same as the server in Python."""
     from catalog_search.server.pair import search_and_fetch  # with it comes mcp
     from catalog_search.server.texts import Texts, nearest_locale
     from catalog_search.server.tools import as_listed
 
     texts = Texts(nearest_locale(corpora.each[0].language))
-    tools = [as_listed(tool, texts) for tool in search_and_fetch(corpora, texts)]
+    tools = search_and_fetch(corpora, texts)
+    listed = [as_listed(tool, texts) for tool in tools]
     return {
         "formatVersion": str(FORMAT_VERSION),
         "serverInfo": {"name": corpora.name, "title": corpora.title, "version": version("catalog-search")},
         "capabilities": {"tools": {"listChanged": False}},
         "instructions": corpora.instructions(),
-        "tools": [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tools],
-        "texts": texts.all(),
+        "tools": [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in listed],
+        "texts": {key: text for key, text in texts.all().items() if key.startswith("read_") or key in _TEXTS},
+        "shapes": [
+            {
+                "tool": tool.name,
+                "main": tool.main,
+                "literal": tool.literal,
+                "hidden": {key: {**schema, **_BOUNDS.get(key, {})} for key, schema in tool.hidden.items()},
+                "example": tool.example,
+                "blank": [[name, json.dumps(value)] for name, value in tool.blank().items()],
+            }
+            for tool in tools
+        ],
+        "toolNames": {tool.name: ALIASES.tools[tool.name] for tool in tools},
+        "keys": {key: keys for key, keys in ALIASES.keys.items() if any(key in (t.main, *t.hidden) for t in tools)},
+        "kinds": sorted(ALIASES.kinds),
+        "wrappers": WRAPPERS,
+        "verbs": {tool.main: sorted(VERBS[tool.main]) for tool in tools},
     }
 
 
