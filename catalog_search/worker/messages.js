@@ -167,10 +167,10 @@ function inside(value) {
   return JSON.stringify(value).slice(1, -1);
 }
 
-// The value of JSON text, undefined if it is none.
+// The value of JSON text, undefined if it is none. Halves of characters, which no text can hold, become U+FFFD.
 function parsed(text) {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, (_, value) => (typeof value === "string" ? value.toWellFormed() : value));
   } catch {
     return undefined;
   }

@@ -30,11 +30,8 @@ export default {
     if (body === null) {
       return said(413, `The body is longer than ${LONGEST_BODY} bytes.`);
     }
-    let message;
-    try {
-      // Halves of characters, which no text can hold, become U+FFFD.
-      message = JSON.parse(body, (_, value) => (typeof value === "string" ? value.toWellFormed() : value));
-    } catch {
+    const message = parsed(body);
+    if (message === undefined) {
       return reply(400, failure(null, PARSE_ERROR, "The body is not JSON."));
     }
     const { status, text } = await exchange(message, request.headers, env);
