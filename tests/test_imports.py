@@ -26,7 +26,7 @@ template settings
 encodings csvfile jsonfile formats source
 statements database d1
 expansion vocabulary
-query ranking relaxing
+conditions query ranking relaxing
 excerpt result document
 catalog
 measure relevance
