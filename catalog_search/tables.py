@@ -10,6 +10,7 @@ from collections import defaultdict
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 from urllib.parse import quote as percent_encode
 
@@ -18,7 +19,7 @@ import sqlite_utils
 from catalog_search.database import FORMAT_VERSION
 from catalog_search.documents import Draft, rare_characters
 from catalog_search.measure import Measured, measure
-from catalog_search.ranking import BROAD
+from catalog_search.ranking import BROAD, LETTERS_OF_IDS
 from catalog_search.relaxing import TRIGRAM_BUDGET, trigrams
 from catalog_search.statements import query_time, statement
 from catalog_search.text import SPELLINGS, full_folding
@@ -127,7 +128,11 @@ class Tables:
         self._execute(
             "CREATE TEMP TABLE in_titles AS SELECT DISTINCT term FROM by_column WHERE col <> 'id_lc' ORDER BY term"
         )
-        self._execute("INSERT INTO id_starts SELECT DISTINCT substr(term, 1, 3) FROM by_column WHERE col = 'id_lc'")
+        self._execute(
+            "INSERT INTO id_starts SELECT DISTINCT substr(term, 1, min(length(term) - length(ltrim(term, ?1)), ?2)) "
+            "FROM by_column WHERE col = 'id_lc'",
+            (ascii_lowercase, LETTERS_OF_IDS),
+        )
         self._connection.executemany(
             "INSERT INTO words (rowid, word, documents, weight, singular) VALUES (?, ?, ?, ?, ?)", self._words()
         )

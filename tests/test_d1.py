@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -15,11 +16,12 @@ import pytest
 from d1local import D1
 from d1strict import SUPPORTED, D1Strict
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from support import CASES, built
 from test_ask import HOSTILE, hostile_path, storable  # noqa: F401  (fixtures)
 from test_equality import PAIRS, QUESTIONS, QUICK, ROWS
 
-from catalog_search import Catalog, Pair, QueryError, Vocabulary, build, compile_query, load_language, load_settings
+from catalog_search import Catalog, Pair, Vocabulary, build, compile_query, load_language, load_settings
 from catalog_search.expansion import Expansion
 from catalog_search.relevance import read_judged
 
@@ -80,8 +82,9 @@ def test_a_small_question_keeps_the_form_of_glob_and_a_large_one_has_one_paramet
 @LIMITED
 @pytest.mark.parametrize("words", range(1, 65, 7))
 @pytest.mark.parametrize("patterns", [1, 2, 4])
-def test_every_number_of_words_is_within_the_limits(many: Path, words: int, patterns: int) -> None:
-    compiled = compile_query(expanded(words, patterns), dialect="d1")
+@pytest.mark.parametrize("normal_form", [True, False])
+def test_every_number_of_words_is_within_the_limits(many: Path, words: int, patterns: int, normal_form: bool) -> None:
+    compiled = compile_query(expanded(words, patterns), dialect="d1", normal_form=normal_form)
     assert len(compiled.parameters) <= 100
     with closing(D1Strict(many)) as strict:
         assert strict.execute(SCANNED.format(compiled.sql), compiled.parameters) == [{"id": "0"}]
@@ -135,8 +138,6 @@ def test_the_form_with_one_parameter_gives_the_strict_answer_too(
 @pytest.mark.parametrize("column", ["key", "value", "id", "path", "atom", '"type"', "t.value", "term", "c0"])
 def test_no_name_of_a_column_is_taken_for_one_of_json(column: str) -> None:
     """json_each has columns of its own, and the form with one parameter stands inside the query of another table."""
-    import sqlite3
-
     name = column.rpartition(".")[2]
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(f"CREATE TABLE t ({name} TEXT)")
@@ -146,10 +147,35 @@ def test_no_name_of_a_column_is_taken_for_one_of_json(column: str) -> None:
     assert found == (1,)
 
 
-def test_columns_that_are_not_in_normal_form_take_no_large_question() -> None:
-    assert "GLOB" in compile_query(expanded(2, 4), dialect="d1", normal_form=False).sql
-    with pytest.raises(QueryError, match="takes 100 parameters"):
-        compile_query(expanded(64, 4), dialect="d1", normal_form=False)
+LOOSE = st.lists(
+    st.sampled_from(["labour", "force", "consumer", "prices", "3361", "336111", "a", "ab", "r", "d", "x" * 35])
+)
+ASKED = st.lists(
+    st.sampled_from(["labor", "force", "consumer price", "cost of living", "3361", "a", "r&d", "x" * 45, "x" * 35])
+)
+PRICES = [Pair("labor", ("labour",), False, 1), Pair("cost of living", ("consumer price", "force labour"), False, 2)]
+
+
+@settings(QUICK, max_examples=60)
+@given(st.lists(LOOSE, max_size=6), ASKED, st.sampled_from([" ", "-", ", "]))
+def test_columns_that_are_only_lower_case_take_a_large_question_too(
+    texts: list[list[str]], asked: list[str], between: str
+) -> None:
+    expansions = Vocabulary(PRICES, ENGLISH, "").expand(" ".join(asked))
+    with closing(sqlite3.connect(":memory:")) as connection, pytest.MonkeyPatch.context() as patched:
+        connection.execute("CREATE TABLE t (id TEXT, value TEXT)")
+        rows = [(between.join(text[:2]), between.join(text[2:]) or None) for text in texts]
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        patched.setattr("catalog_search.query._fits_d1", lambda compiled: False)
+        by_glob, by_json = (
+            compile_query(expansions, ["id", "value"], dialect, normal_form=False) for dialect in ("glob", "d1")
+        )
+        assert ("json_each" in by_json.sql) == bool(expansions)
+        found = [
+            connection.execute(f"SELECT rowid FROM t WHERE {one.sql}", one.parameters).fetchall()
+            for one in (by_glob, by_json)
+        ]
+    assert found[0] == found[1]
 
 
 @LIMITED

@@ -21,12 +21,12 @@ PACKAGE = Path(catalog_search.__file__).parent
 LAYERS = """
 errors
 yamlfile
-text language
+text language packs
 template settings
 encodings csvfile jsonfile formats sqlitefile sections revision textfiles source
 statements database d1 cloudflare
 expansion vocabulary
-query ranking relaxing
+conditions query ranking relaxing
 excerpt result document
 catalog
 measure relevance

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from support import SHARED, catalogue
 
 from catalog_search import Pair, QueryError, Vocabulary, compile_query, load_language, normalize
+from catalog_search.conditions import LONGEST_GLOB, LONGEST_WHOLE
 from catalog_search.expansion import Expansion, Pattern
-from catalog_search.query import COLUMNS, LONGEST_GLOB, LONGEST_WHOLE, Query, compile_statement
+from catalog_search.query import COLUMNS, Query, compile_statement
 
 ENGLISH = load_language("en")
 PAIRS = [
@@ -36,7 +37,7 @@ D1 = {
 }
 """Limits of Cloudflare D1 that SQLite can set."""
 
-D1_WORDS = {"json", "each", "value", "field", "term", "pattern", "c", "ltrim"}
+D1_WORDS = {"json", "each", "value", "field", "term", "pattern", "c", "ltrim", "coalesce"}
 """What the form with one parameter adds to a statement."""
 
 
