@@ -206,6 +206,7 @@ class Http:
     """One connection to a server that listens; every message is a request of its own."""
 
     def __init__(self, address: str) -> None:
+        self.address = address
         host, _, port = address.rpartition(":")
         self._connection = http.client.HTTPConnection(host, int(port), timeout=REPLY_SECONDS)
 

@@ -419,7 +419,8 @@ def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
             value = int(value)
         if not isinstance(value, int) or isinstance(value, bool):
             return None
-        return max(schema.get("minimum", value), min(schema.get("maximum", value), value))
+        value = min(value, schema.get("maximum", value))
+        return max(value, schema.get("minimum", value))
     if kind == "boolean":
         words = {"true": True, "false": False}
         return value if isinstance(value, bool) else words.get(value.lower()) if isinstance(value, str) else None
