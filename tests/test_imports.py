@@ -21,7 +21,7 @@ PACKAGE = Path(catalog_search.__file__).parent
 LAYERS = """
 errors
 yamlfile
-text language
+text language packs
 template settings
 encodings csvfile jsonfile formats sqlitefile sections revision textfiles source
 statements database
