@@ -18,7 +18,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from node import installed, newer_node, run
 from support import built
-from wires import HANDSHAKES, MODERN, REPLY_SECONDS, SERVE, Http, over_http
+from wires import HANDSHAKES, MODERN, REPLY_SECONDS, SERVE, over_http
 
 TRANSPORTS = ["stdio", "http"]
 SPOKEN = {"1": HANDSHAKES[-1], "2": HANDSHAKES[-1], "2-auto": MODERN}
@@ -39,7 +39,6 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def url(database: str) -> Iterator[str]:
     with over_http(database, "--tools", "all") as wire:
-        assert isinstance(wire, Http)
         yield f"http://{wire.address}/mcp"
 
 
