@@ -25,13 +25,13 @@ from catalog_search.errors import (
     VocabularyError,
 )
 from catalog_search.expansion import Expansion, Pattern
-from catalog_search.language import load_language
 from catalog_search.query import Query, compile_query
 from catalog_search.result import Result, SearchResult
 from catalog_search.text import normalize
 
 if TYPE_CHECKING:
     from catalog_search.builder import BuildReport, build
+    from catalog_search.packs import load_language
     from catalog_search.settings import Settings, load_settings
     from catalog_search.vocabulary import Pair, Vocabulary
 
@@ -68,6 +68,7 @@ _LATER = {
     "Settings": "settings",
     "Vocabulary": "vocabulary",
     "build": "builder",
+    "load_language": "packs",
     "load_settings": "settings",
 }
 

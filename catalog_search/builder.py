@@ -21,7 +21,8 @@ from catalog_search.changes import Removable, changes, is_ours
 from catalog_search.database import OLDEST_SQLITE
 from catalog_search.drafts import Drafts
 from catalog_search.errors import DatabaseError, SettingsError, VocabularyError
-from catalog_search.language import Language, load_language
+from catalog_search.language import Language
+from catalog_search.packs import load_language
 from catalog_search.scratch import Scratch
 from catalog_search.settings import Settings, load_settings
 from catalog_search.source import Source, open_source
@@ -219,11 +220,11 @@ class _Build:
         """Fill an empty database; return what the report says of it."""
         connection.execute("PRAGMA cache_size = -16000")
         drafts = Drafts(connection, self._settings, self._source)
-        tables = Tables(connection, self._settings, self._language, self._vocabulary)
-        tables.create()
         connection.execute("BEGIN")
         drafts.read(self._progress)
         duplicates = drafts.resolve_duplicates()
+        tables = Tables(connection, self._settings, self._language, self._vocabulary)
+        tables.create()
         tables.write_documents()
         tables.write_words()
         measured = tables.write_vocabulary()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -315,11 +314,11 @@ class Catalog:
         self, answer: SearchResult, relaxed: Relaxed, allowed: set[int] | None, asked: Asked,
         offset: int, limit: int, explain: bool,
     ) -> None:  # fmt: skip
-        found, units = relaxed.best(asked, allowed)
+        found, total, units = relaxed.best(asked, allowed, need=min(KEPT, offset + limit))
         if not found:
             return
         answer.relaxed = True
-        answer.total, answer.total_relation = len(found), "gte" if len(found) == KEPT else "eq"
+        answer.total, answer.total_relation = total, "gte" if total == KEPT else "eq"
         first = lack(asked, units, found[0]).missing
         answer.dropped = [one.term for one in first]
         if first:
@@ -328,7 +327,7 @@ class Catalog:
         else:
             answer.notes.append(self.say("relaxed_all"))
         stand_ins: dict[str, dict[str, None]] = {}
-        for one in found[offset : offset + limit]:
+        for one in found[offset:]:
             missing, result_stand_ins = lack(asked, units, one)
             result = Result(one.row, None, None, asked.expansions, self._text_of, self._folding)
             result.missing = [term.term for term in missing]
@@ -360,9 +359,19 @@ class Catalog:
 
     def _unknown(self, asked: Asked) -> list[Expansion]:
         """Return the terms of which no pattern occurs in the catalogue."""
-        count = self._statements["count_by_match"]
+        begun, count = self._statements["words_by_start"], self._statements["count_by_match"]
         execute = self._database.connection().execute
-        return [one for one in asked.expansions if not execute(count, (match_string([one]), 1)).fetchone()[0]]
+
+        def occurs(one: Expansion) -> bool:
+            # A look-up in the words is cheaper, but does not know ids, phrases and numbers.
+            for pattern in one.patterns:
+                text = pattern.text
+                plain = " " not in text and not pattern.whole and not pattern.number
+                if plain and execute(begun, (text, text + "{", 1)).fetchone():
+                    return True
+            return bool(execute(count, (match_string([one]), 1)).fetchone()[0])
+
+        return [one for one in asked.expansions if not occurs(one)]
 
     def _suggestions(self, unknown: Sequence[Expansion], relaxed: Relaxed) -> list[str]:
         words = dict.fromkeys(word for one in unknown for word in one.term.split(" ") if len(word) > 1)
@@ -460,8 +469,8 @@ class Catalog:
         if Planner(connection, self._statements, asked, condition).first(1).total:
             return 0
         relaxed = Relaxed(connection, self._statements, self._language, self._figures)
-        near, _ = relaxed.best(asked, self._allowed(condition) if condition.sql else None)
-        return next((place for place, one in enumerate(near, 1) if one.row.rowid == rowid), 0)
+        near = relaxed.best(asked, self._allowed(condition) if condition.sql else None)
+        return next((place for place, one in enumerate(near.documents, 1) if one.row.rowid == rowid), 0)
 
     def _explanation(
         self,
@@ -544,6 +553,13 @@ class Catalog:
             row = self._database.connection().execute("SELECT 1 FROM documents WHERE id = ?", (id,)).fetchone()
         return row is not None
 
+    def id_by_url(self, url: str) -> str | None:
+        """Return the id of the document that has a url, None if there is none, or more than one."""
+        with self._database.errors():
+            execute = self._database.connection().execute
+            found = execute("SELECT id FROM documents WHERE url = ? LIMIT 2", (_shown(url),)).fetchall()
+        return found[0][0] if len(found) == 1 else None
+
     def has_path(self, prefix: str) -> bool:
         """Tell whether a document is of a file whose path begins so."""
         with self.database.errors():
@@ -561,6 +577,8 @@ class Catalog:
         return DocumentNotFound(said, id=id, nearest=tuple(nearest))
 
     def _nearest_ids(self, id: str) -> list[str]:
+        from difflib import SequenceMatcher  # only a wrong id needs it
+
         execute = self._database.connection().execute
         same = [found for (found,) in execute(self._statements["ids_by_id_lc"], (fold(id, self._folding(id)[0]),))]
         found: dict[str, None] = dict.fromkeys(same)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote as percent_encode
@@ -62,10 +61,14 @@ def normal_forms(id: str, title: str, keywords: Sequence[str], text: str, foldin
     >>> normal_forms("A.1", "E-mail, U.S.", ["net pay"], "", full_folding()).keywords_lc
     'net pay email us'
     """
-    marked = [mark(title, folding), *(mark(keyword, folding) for keyword in keywords)]
+    id_lc, text_lc = fold(id, folding), text and fold(text, folding)
+    marked = [mark(title, folding)]
+    if not keywords and "-" not in marked[0]:  # most documents
+        return NormalForms(id_lc, plain(marked[0]), "", text_lc)
+    marked += [mark(keyword, folding) for keyword in keywords]
     compounds = dict.fromkeys(form for one in marked if "-" in one for word in one.split(" ") if (form := joined(word)))
     words = [plain(one) for one in marked[1:] if one]
-    return NormalForms(fold(id, folding), plain(marked[0]), " ".join([*words, *compounds]), fold(text, folding))
+    return NormalForms(id_lc, plain(marked[0]), " ".join([*words, *compounds]), text_lc)
 
 
 class BadRow(ValueError):
@@ -121,7 +124,7 @@ class DocumentMaker:
         if row.place is None:
             return template.render_url(row.text)
         # A path keeps its slashes; what stands before the first heading has no name to lead to.
-        return template.render(row.text, partial(percent_encode, safe="/")).removesuffix("#")
+        return template.render(lambda column: percent_encode(row.text(column), safe="/")).removesuffix("#")
 
     def draft(
         self, line: int, priority: int, id: str, title: str, url: str,
@@ -137,8 +140,7 @@ class DocumentMaker:
                 facets[name] = [fold(_text(item), folding) for item in value]
             elif value is not None:
                 facets[name] = fold(_text(value), folding)
-        asked_by = [metadata[name] for name in facets]
-        for part in (id, title, text, *keywords, *map(_text, asked_by)):
+        for part in (id, title, text, *keywords, *[_text(metadata[name]) for name in facets]):
             if not part.isascii():
                 self.rare.update(rare_characters(part))
         path, heading, first_line, last_line = place or _NOWHERE
@@ -158,8 +160,11 @@ def rare_characters(text: str) -> set[str]:
     return {character for character in set(text) if character >= "\u3400"}
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else ("[]" if value == [] else "{}")
+    return _encode(value) if value else ("[]" if value == [] else "{}")
 
 
 def _text(value: Value) -> str:

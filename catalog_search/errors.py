@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -86,6 +85,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("xyz", ["id", "title"])
     ' Known: id, title.'
     """
+    from difflib import get_close_matches  # a search that finds needs it not
+
     known = list(known)
     close = get_close_matches(word, known, n=1, cutoff=0.6)
     if close:

@@ -167,10 +167,11 @@ class Planner:
 
         def one(pattern: Pattern) -> int:
             text = pattern.text
-            if len(text) > PREFIXED and " " not in text and not pattern.number:
+            if len(text) > 2 and " " not in text and not pattern.number:
                 words = execute(self._statements["words_by_start"], (text, text + "{", BEGUN + 1)).fetchall()
                 if len(words) <= BEGUN and not execute(self._statements["id_start"], (text[:3],)).fetchone():
-                    self._begun[text] = tuple(word for word, _ in words)
+                    if len(text) > PREFIXED:
+                        self._begun[text] = tuple(word for word, _ in words)
                     return sum(documents for _, documents in words)
             return min(map(bound, text.split(" ")))
 

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.expansion import VOCABULARY, Asked, Expansion, holds
@@ -44,8 +46,10 @@ SAME_SINGULAR, COMMON_START, COMMON_SHARE, STARTED, NEAREST, INITIALS, STOP = (
 NEAREST_LEAST, NEAREST_WORDS = 0.25, 5
 LIKENESS = 0.6
 FETCHED, KEPT = 2_000, 200
+MOST_SHARING = 60
+"""So many words that share most trigrams are looked at."""
 TRIGRAM_BUDGET = 2_000
-"""Entries of the trigram index read for one unknown word."""
+"""Entries of the trigram index read for one unknown word; the index leaves out the trigrams of more words."""
 
 
 class Near(NamedTuple):
@@ -54,6 +58,16 @@ class Near(NamedTuple):
     score: float
     row: Row
     text_lc: str
+
+
+class Nearest(NamedTuple):
+    """The first of a relaxed answer."""
+
+    documents: list[Near]
+    total: int
+    """How many documents were scored, KEPT at most."""
+    units: list[Unit]
+    """What stood for each word of the question."""
 
 
 class Lack(NamedTuple):
@@ -65,6 +79,16 @@ class Lack(NamedTuple):
     """Asked word → the words of this document that stood in for it."""
 
 
+class Base(NamedTuple):
+    """What the words of a document are worth, before its title is likened to the question."""
+
+    score: float
+    depth: int
+    """Characters of its id."""
+    rowid: int
+    title_lc: str
+
+
 class Unit(NamedTuple):
     """A word of the question with what may stand for it."""
 
@@ -74,6 +98,8 @@ class Unit(NamedTuple):
     """Word of the index → weight."""
     phrases: tuple[str, ...]
     """Phrases of the source that stand for it in full."""
+    starts: tuple[str, ...]
+    """Words of the source that do; the words they begin are among the weights."""
     size: int
     """Documents that its words bring, at most."""
     initials: bool
@@ -117,17 +143,23 @@ class Relaxed:
         self._documents = figures["documents"]
         self._title_words = figures["title_words"] or 1.0
         self._body_words = figures["body_words"]
+        # A word is looked up once for a question, also where several of its terms or units want it.
+        self._nearest: dict[str, list[tuple[str, int, float]]] = {}
+        self._counted: dict[str, int] = {}
 
-    def best(self, asked: Asked, allowed: set[int] | None = None) -> tuple[list[Near], list[Unit]]:
-        """Return the nearest documents, best first, KEPT at most; and what stood for each word.
+    def best(self, asked: Asked, allowed: set[int] | None = None, *, need: int = KEPT) -> Nearest:
+        """Return the nearest documents, best first.
 
         Args:
             asked: the question, expanded.
             allowed: the rowids that a filter lets through.
+            need: how many, at most KEPT.
         """
         units = self._units(asked)
-        rows = self._rows(self._candidates([unit for unit in units if unit.size], allowed))
-        return self._scored(asked, units, rows), units
+        worth = [unit for unit in units if unit.size]
+        telling = [unit for unit in worth if not self._language.is_stop(unit.word)]
+        bases = self._bases(units, self._candidates(telling or worth, allowed))
+        return Nearest(self._ordered(asked, bases, need), len(bases), units)
 
     # What stands for a word -------------------------------------------------------------------------------
 
@@ -158,6 +190,7 @@ class Relaxed:
             idf,
             {other: weight for other, (weight, _) in found.items()},
             tuple(phrases),
+            tuple(source for source in sources if " " not in source),
             sum(documents for _, documents in found.values()) + sum(map(self._occurrences, phrases)),
             not known and 2 <= len(word) <= 5,
         )
@@ -196,8 +229,10 @@ class Relaxed:
         return self._execute(self._statements["words_by_start"], (start, start + "{", limit))
 
     def _occurrences(self, phrase: str) -> int:
-        (count,) = self._execute(self._statements["count_by_match"], (f'"{phrase}"*', FETCHED)).fetchone()
-        return int(count)
+        if phrase not in self._counted:
+            found = self._execute(self._statements["count_by_match"], (f'"{phrase}"*', FETCHED)).fetchone()
+            self._counted[phrase] = int(found[0])
+        return self._counted[phrase]
 
     def _common_starts(self, word: str) -> Iterable[tuple[str, int, float]]:
         """Yield words with a common start of four letters at least and half of the longer word."""
@@ -211,22 +246,37 @@ class Relaxed:
             if share >= COMMON_SHARE:
                 yield other, documents, share
 
-    def nearest(self, word: str, limit: int = NEAREST_WORDS) -> list[tuple[str, int, float]]:
-        """Return the nearest words of the catalogue: word, documents, likeness (0 to 1), best first."""
+    def nearest(self, word: str) -> list[tuple[str, int, float]]:
+        """Return the nearest words of the catalogue, NEAREST_WORDS at most: word, documents, likeness, best first."""
+        if word not in self._nearest:
+            self._nearest[word] = self._look_for_nearest(word)
+        return self._nearest[word]
+
+    def _look_for_nearest(self, word: str) -> list[tuple[str, int, float]]:
         own = trigrams(word)
         left = TRIGRAM_BUDGET
         chosen: list[str] = []
         for words, trigram in self._execute(self._statements["trigram_counts"], (json.dumps(sorted(own)),)):
-            if chosen and words > left:
+            if words > left:
                 break
             chosen.append(trigram)
             left -= words
-        near = self._execute(self._statements["words_by_trigrams"], (json.dumps(chosen),)) if chosen else ()
+        shared: list[list[int]] = [[] for _ in range(len(chosen) + 1)]
+        for other, count in Counter(self._list("words_by_trigrams", json.dumps(chosen))).items():
+            shared[count].append(other)
+        most = list(islice(chain.from_iterable(sorted(words) for words in reversed(shared)), MOST_SHARING))
+        near = self._execute(self._statements["words_by_rowid"], (json.dumps(most),))
         found = [(other, documents, dice(own, trigrams(other))) for other, documents in near]
         # A word that holds the asked one inside, or at its end, is not near: uber is not in tuberculos.
         found = [one for one in found if one[2] >= NEAREST_LEAST and word not in one[0][1:] and one[0] != word]
         found.sort(key=lambda one: (-one[2], -one[1], one[0]))
-        return found[:limit]
+        return found[:NEAREST_WORDS]
+
+    def _list(self, name: str, *parameters: str | int) -> list[int]:
+        """Return the numbers that a statement finds: as one JSON list, a third of the time of many rows."""
+        (found,) = self._execute(self._statements[name], parameters).fetchone()
+        numbers: list[int] = json.loads(found)
+        return numbers
 
     # Candidates -------------------------------------------------------------------------------------------
 
@@ -250,61 +300,67 @@ class Relaxed:
                 left -= FETCHED // 4
             else:
                 break
-            full = set()
-            if exact:
-                full = {rowid for (rowid,) in self._found(exact)}
+            full = set(self._found(exact)) if exact else set()
             for rowid in full:
                 sums[rowid] = sums.get(rowid, 0.0) + unit.idf
             if match != exact:
-                for (rowid,) in self._found(match):
+                for rowid in self._found(match):
                     if rowid not in full:
                         sums[rowid] = sums.get(rowid, 0.0) + 0.6 * unit.idf
-        rowids = sums if allowed is None else [rowid for rowid in sums if rowid in allowed]
-        return sorted(rowids, key=lambda rowid: (-sums[rowid], rowid))[:KEPT]
+        order = [(-total, rowid) for rowid, total in sums.items() if allowed is None or rowid in allowed]
+        order.sort()
+        return [rowid for _, rowid in order[:KEPT]]
 
-    def _found(self, match: str) -> Iterable[tuple[int]]:
-        return self._execute(self._statements["rowids_by_match"], (match, FETCHED))
-
-    def _rows(self, rowids: list[int]) -> list[tuple[Row, str]]:
-        found = self._execute(self._statements["rows_by_rowid"], (json.dumps(rowids),))
-        return [(Row(*row[:-1]), row[-1]) for row in found]
+    def _found(self, match: str) -> list[int]:
+        return self._list("rowids_by_match", match, FETCHED)
 
     # Scores -----------------------------------------------------------------------------------------------
 
-    def _scored(self, asked: Asked, units: list[Unit], rows: list[tuple[Row, str]]) -> list[Near]:
+    def _bases(self, units: list[Unit], rowids: list[int]) -> list[Base]:
+        """Return what the words of each document are worth, without those that are worth nothing."""
         by_word: dict[str, list[tuple[int, float]]] = {}
         for place, unit in enumerate(units):
             for word, weight in unit.weights.items():
                 by_word.setdefault(word, []).append((place, weight))
         phrases = [(place, f" {phrase}") for place, unit in enumerate(units) for phrase in unit.phrases]
         initials = [place for place, unit in enumerate(units) if unit.initials]
-        question = trigrams(asked.text)
-        scored = []
-        for row, text in rows:
+        bases = []
+        for rowid, id, title_lc, keywords_lc, text_lc in self._execute(
+            self._statements["forms_by_rowid"], (json.dumps(rowids),)
+        ):
             frequencies: dict[int, float] = {}
-            title = row.title_lc.split(" ")
-            body = f"{row.keywords_lc} {text}".split()
-            self._count(
-                frequencies,
-                by_word,
-                phrases,
-                row.title_lc,
-                title,
-                1 / (1 - TITLE_B + TITLE_B * len(title) / self._title_words),
-            )
-            if body:
-                norm = 1 - BODY_B + BODY_B * len(body) / self._body_words if self._body_words else 1.0
-                self._count(frequencies, by_word, phrases, f"{row.keywords_lc} {text}", body, BODY / norm)
+            title = title_lc.split(" ")
+            norm = 1 / (1 - TITLE_B + TITLE_B * len(title) / self._title_words)
+            self._count(frequencies, by_word, phrases, title_lc, title, norm)
+            if keywords_lc or text_lc:
+                body = f"{keywords_lc} {text_lc}"
+                words = body.split()
+                norm = 1 - BODY_B + BODY_B * len(words) / self._body_words if self._body_words else 1.0
+                self._count(frequencies, by_word, phrases, body, words, BODY / norm)
             if initials:
                 self._count_initials(frequencies, units, initials, title)
-            score = sum(
-                units[place].idf * frequency * (K1 + 1) / (frequency + K1)
-                for place, frequency in sorted(frequencies.items())
-            )
-            score *= 1 + LIKENESS * dice(question, trigrams(row.title_lc))
-            scored.append((-round(score, 9), -len(row.id), row.rowid, row, text))
-        scored.sort(key=lambda one: one[:3])
-        return [Near(-score, row, text) for score, _, _, row, text in scored if score]
+            score = 0.0
+            for place, frequency in sorted(frequencies.items()):
+                score += units[place].idf * frequency * (K1 + 1) / (frequency + K1)
+            if score:
+                bases.append(Base(score, len(id), rowid, title_lc))
+        return bases
+
+    def _ordered(self, asked: Asked, bases: list[Base], need: int) -> list[Near]:
+        """Return the best of them: titles that look like the question go up."""
+        question = trigrams(asked.text)
+        found: list[tuple[float, int, int]] = []
+        for base in sorted(bases, reverse=True):
+            if len(found) >= need:
+                found.sort()
+                if round(base.score * (1 + LIKENESS), 9) < -found[need - 1][0]:
+                    break  # not even a title that is the question would bring it, or one after it, among them
+            score = base.score * (1 + LIKENESS * dice(question, trigrams(base.title_lc)))
+            found.append((-round(score, 9), -base.depth, base.rowid))
+        found.sort()
+        scores = {rowid: -score for score, _, rowid in found[:need]}
+        rows = self._execute(self._statements["rows_by_rowid"], (json.dumps(list(scores)),))
+        return [Near(scores[row[0]], Row(*row[:-1]), row[-1]) for row in rows]
 
     def _count(
         self,
@@ -358,8 +414,10 @@ def lack(asked: Asked, units: Sequence[Unit], near: Near) -> Lack:
 
 def _match(unit: Unit, *, full: bool = False) -> str:
     """Return the FTS5 query string of what stands for a word; with `full`, of what stands for it in full."""
-    words = [f'"{word}"' for word, weight in unit.weights.items() if weight == 1.0 or not full]
-    return " OR ".join([*words, *(f'"{phrase}"*' for phrase in unit.phrases)])
+    words = [word for word, weight in unit.weights.items() if weight == 1.0 or not full]
+    if unit.starts:
+        words = [word for word in words if not word.startswith(unit.starts)]
+    return " OR ".join([*(f'"{word}"' for word in words), *(f'"{start}"*' for start in (*unit.starts, *unit.phrases))])
 
 
 def _sources_by_word(asked: Asked) -> dict[str, list[str]]:

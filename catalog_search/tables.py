@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from array import array
+from collections import defaultdict
+from functools import partial
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING
+from urllib.parse import quote as percent_encode
 
 import sqlite_utils
 
@@ -13,11 +19,13 @@ from catalog_search.database import FORMAT_VERSION
 from catalog_search.documents import Draft, rare_characters
 from catalog_search.measure import Measured, measure
 from catalog_search.ranking import BROAD
+from catalog_search.relaxing import TRIGRAM_BUDGET, trigrams
 from catalog_search.statements import query_time, statement
 from catalog_search.text import SPELLINGS, full_folding
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable, Iterator
 
     from catalog_search.language import Language
     from catalog_search.settings import Settings
@@ -26,6 +34,15 @@ if TYPE_CHECKING:
 LICENCE_NOTES = (
     "The table folding is made from Unidecode (GPL-2.0-or-later). Documents are under the licence of their source."
 )
+
+HASHED_AT_ONCE = 500
+"""Documents in a block of what the content hash is of."""
+
+
+MOST_SIGNS = 8
+"""Signs that the url of an id may have to encode, for urls that are not stored."""
+
+_ENCODED = re.compile(r"[ -,/:-@[-^`{-}]")
 
 
 class Tables:
@@ -45,64 +62,109 @@ class Tables:
         self._settings = settings
         self._language = language
         self._vocabulary = vocabulary
+        self._url = self._url_of_id()
+
+    def _url_of_id(self) -> str:
+        """Return the SQL that makes every document's url of its id, "" if there is none."""
+        documents = self._settings.documents
+        parts = documents.url.parts if documents.url else ()
+        if not documents.id.is_one_column or documents.id.parts[0] not in parts or len(parts) == 1:
+            return ""
+        texts = [part for part in parts if isinstance(part, str)]
+        if len(parts) != len(texts) + 1:
+            return ""
+
+        def sql(signs: Iterable[str]) -> str:
+            id = "id"
+            for sign in signs:
+                id = f"replace({id}, {self._db.quote(sign)}, {self._db.quote(percent_encode(sign, safe=''))})"
+            return " || ".join(self._db.quote(part) if isinstance(part, str) else id for part in parts)
+
+        def others(url: str, number: int) -> list[str]:
+            return [id for (id,) in self._execute(f"SELECT id FROM drafts WHERE url <> {url} LIMIT {number}")]
+
+        # Signs that a url must encode; an id with others, or with blanks around it, breaks the rule.
+        signs = {sign for id in others(sql(()), 1_000) for sign in id if _ENCODED.match(sign)}
+        url = sql(sorted(signs, key=lambda sign: (sign != "%", sign)))  # what the others become begins with a %
+        return "" if len(signs) > MOST_SIGNS or others(url, 1) else url
 
     def create(self) -> None:
-        """Create the tables, empty."""
-        self._db.executescript(statement("schema"))
+        """Create the tables, empty; a url that is made of the id alone is a column that takes no room."""
+        schema = statement("schema")
+        if self._url:
+            stored = "url TEXT NOT NULL,"
+            assert stored in schema
+            schema = schema.replace(stored, f"url TEXT NOT NULL GENERATED ALWAYS AS ({self._url}) VIRTUAL,")
+        self._db.executescript(schema)
 
     def write_documents(self) -> None:
         """Write documents, in the order of their rank, the next free number on collision; and their index."""
-        columns = ", ".join(Draft._fields[2:])
-        self._execute(
-            f"INSERT INTO documents (rowid, {columns}) "
-            "SELECT place + max(rank - place) OVER (ORDER BY place), "
-            f"{columns} FROM (SELECT *, row_number() OVER (ORDER BY rank, id) AS place FROM drafts) ORDER BY place"
-        )
+        self._resolve_collisions()
+        columns = ", ".join(column for column in Draft._fields[2:] if not (column == "url" and self._url))
+        self._execute(f"INSERT INTO documents (rowid, {columns}) SELECT rank, {columns} FROM drafts ORDER BY rank")
         documents = self._db.table("documents")
         documents.rebuild_fts()
         documents.optimize()  # before the other tables, which take the pages that it frees
 
+    def _resolve_collisions(self) -> None:
+        """Give each draft whose rank is taken the next free one, in the order of rank and id."""
+        moved = []
+        last = -1
+        for draft, rank in self._execute("SELECT rowid, rank FROM drafts ORDER BY rank, id"):
+            last = max(last + 1, rank)
+            if last != rank:
+                moved.append((last, draft))
+        self._connection.executemany("UPDATE drafts SET rank = ? WHERE rowid = ?", moved)
+
     def write_words(self) -> None:
         """Write the words of the index, their trigrams, and the broad prefixes."""
-        documents = self.count()
-        self._execute("CREATE VIRTUAL TABLE temp.by_word USING fts5vocab(main, documents_fts, row)")
         self._execute("CREATE VIRTUAL TABLE temp.by_column USING fts5vocab(main, documents_fts, col)")
-        self._execute("CREATE TEMP TABLE counted AS SELECT term, doc FROM by_word")
-        words = self._execute(
-            "SELECT term, doc FROM counted "
-            "WHERE term IN (SELECT term FROM by_column WHERE col <> 'id_lc') ORDER BY term"
-        )
-        singular = self._language.singular
-        self._connection.executemany(
-            "INSERT INTO words (word, documents, weight, singular) VALUES (?, ?, ?, ?)",
-            ((word, count, round(1000 * math.log(documents / count)), singular(word)) for word, count in words),
-        )
+        self._execute("CREATE VIRTUAL TABLE temp.by_word USING fts5vocab(main, documents_fts, row)")
         self._execute(
-            "WITH RECURSIVE place(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM place "
-            "WHERE n < (SELECT max(length(word)) FROM words)) "
-            "INSERT INTO trigrams SELECT DISTINCT substr('_'||w.word||'_', n, 3), w.rowid "
-            "FROM words AS w JOIN place ON n <= length(w.word) ORDER BY 1, 2"
+            "CREATE TEMP TABLE in_titles AS SELECT DISTINCT term FROM by_column WHERE col <> 'id_lc' ORDER BY term"
         )
-        self._execute("INSERT INTO trigram_counts SELECT trigram, count(*) FROM trigrams GROUP BY trigram")
         self._execute("INSERT INTO id_starts SELECT DISTINCT substr(term, 1, 3) FROM by_column WHERE col = 'id_lc'")
-        self._write_prefixes()
-        for name in ("counted", "by_word", "by_column"):
+        self._connection.executemany(
+            "INSERT INTO words (rowid, word, documents, weight, singular) VALUES (?, ?, ?, ?, ?)", self._words()
+        )
+        self._connection.executemany("INSERT INTO prefixes VALUES (?, ?)", sorted(self._broad_prefixes()))
+        self._write_trigrams()
+        for name in ("in_titles", "by_word", "by_column"):
             self._execute(f"DROP TABLE temp.{name}")
 
-    def _write_prefixes(self) -> None:
-        """Write the broad prefixes, letter by letter: a broad one begins with broad ones."""
-        length = 1
-        while True:
-            found = self._execute(
-                "INSERT INTO prefixes SELECT substr(term, 1, ?1), sum(doc) FROM counted "
-                "WHERE length(term) >= ?1 AND (?1 = 1 OR substr(term, 1, ?1 - 1) IN "
-                "(SELECT prefix FROM prefixes WHERE length(prefix) = ?1 - 1)) "
-                "GROUP BY 1 HAVING sum(doc) > ?2",
-                (length, BROAD),
-            )
-            if not found.rowcount:
-                return
-            length += 1
+    def _words(self) -> Iterator[tuple[int, str, int, int, str]]:
+        """Yield the rows of the table words, in order."""
+        documents, singular = self.count(), self._language.singular
+        found = self._execute("SELECT term, doc FROM by_word WHERE term IN (SELECT term FROM in_titles) ORDER BY term")
+        for number, (word, count) in enumerate(found, 1):
+            yield number, word, count, round(1000 * math.log(documents / count)), singular(word)
+
+    def _broad_prefixes(self) -> Iterator[tuple[str, int]]:
+        """Yield each start of a word of the index that is broad, with the sum of its words' documents."""
+        # Words come sorted: those with one start follow each other. sums[n] is of the first n letters of `before`.
+        sums: list[int] = [0]
+        before = ""
+        for word, count in chain(self._execute("SELECT term, doc FROM by_word"), [("", 0)]):
+            while not word.startswith(before[: len(sums) - 1]):
+                if (total := sums.pop()) > BROAD:
+                    yield before[: len(sums)], total
+            for length in range(1, len(sums)):
+                sums[length] += count
+            sums += [count] * (len(word) + 1 - len(sums))
+            before = word
+
+    def _write_trigrams(self) -> None:
+        """Write the trigrams of the words; those of very many words tell nothing, and are left out."""
+        words_of: defaultdict[str, array[int]] = defaultdict(partial(array, "L"))
+        for number, word in self._execute("SELECT rowid, word FROM words ORDER BY rowid"):
+            for trigram in trigrams(word):
+                if len(words := words_of[trigram]) <= TRIGRAM_BUDGET:
+                    words.append(number)
+        kept = sorted((trigram, words) for trigram, words in words_of.items() if len(words) <= TRIGRAM_BUDGET)
+        many = self._connection.executemany
+        lists = ((trigram, json.dumps(words.tolist())) for trigram, words in kept)
+        many("INSERT INTO trigrams SELECT ?1, value FROM json_each(?2)", lists)
+        many("INSERT INTO trigram_counts VALUES (?, ?)", ((trigram, len(words)) for trigram, words in kept))
 
     def write_vocabulary(self) -> list[Measured]:
         """Measure the vocabulary on the index, write it with its counts, and return them."""
@@ -189,11 +251,12 @@ class Tables:
             sorted(self._language.messages.items()),
         ):
             digest.update(repr(part).encode())
-        for row in self._execute(
+        rows = self._execute(
             "SELECT rowid, id, title, url, keywords, metadata, path, heading, first_line, last_line, text "
             "FROM documents ORDER BY rowid"
-        ):
-            digest.update(repr(row).encode())
+        )
+        while some := rows.fetchmany(HASHED_AT_ONCE):
+            digest.update(repr(some).encode())
         return digest.hexdigest()
 
     def write_indexes(self) -> None:

@@ -17,6 +17,7 @@ from urllib.parse import quote as percent_encode
 _PIECE = re.compile(
     r"(?P<brace>\{\{|\}\})|\{(?P<columns>(?:[^{}]|\{\{|\}\}(?!\}))*)\}|(?P<text>[^{}]+)|(?P<lone>.)", re.S
 )
+_UNRESERVED = re.compile(r"[A-Za-z0-9._~-]+")
 _HTTP = re.compile(r"https?://[^\s/?#\\]", re.I)
 _NOT_IN_URLS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\\<>\"]")
 
@@ -66,21 +67,13 @@ class Template:
         """Whether it is a placeholder and nothing else, so that it yields a value as the row has it."""
         return len(self.parts) == 1 and isinstance(self.parts[0], tuple)
 
-    def render(self, get: Callable[[str], str], quote: Callable[[str], str] | None = None) -> str:
+    def render(self, get: Callable[[str], str]) -> str:
         """Return the text for one row.
 
         Args:
             get: a column's value as text, "" when it has none (`Row.text`).
-            quote: applied to each value, not to the template's own text.
         """
-        pieces = []
-        for part in self.parts:
-            if isinstance(part, str):
-                pieces.append(part)
-            else:
-                value = _first(part, get)
-                pieces.append(quote(value) if quote else value)
-        return "".join(pieces)
+        return "".join([part if isinstance(part, str) else _first(part, get) for part in self.parts])
 
     def render_url(self, get: Callable[[str], str]) -> str:
         """Return the url for one row, "" when a column it needs is empty; judge it with `url_problem`.
@@ -93,9 +86,16 @@ class Template:
         """
         if self.is_one_column:
             return self.render(get).strip()
-        if not all(isinstance(part, str) or _first(part, get).strip() for part in self.parts):
-            return ""
-        return self.render(get, lambda value: percent_encode(value.strip(), safe=""))
+        pieces = []
+        for part in self.parts:
+            if isinstance(part, str):
+                pieces.append(part)
+                continue
+            value = _first(part, get).strip()
+            if not value:
+                return ""
+            pieces.append(value if _UNRESERVED.fullmatch(value) else percent_encode(value, safe=""))
+        return "".join(pieces)
 
 
 def url_problem(url: str) -> str | None:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.errors import VocabularyError, nearest
 from catalog_search.expansion import Asked, Expansion, Source, expand, key_of, matches, translations
-from catalog_search.language import Language, load_language
+from catalog_search.language import Language
+from catalog_search.packs import load_language
 from catalog_search.text import Folding, fold, full_folding
 from catalog_search.yamlfile import Mapping as YamlMapping
 from catalog_search.yamlfile import Sequence as YamlSequence

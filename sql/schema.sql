@@ -7,6 +7,7 @@
 --   priority (at most 19 bits) · title length (10 bits: characters of title_lc, at most 1,023) · 24 bits of
 --   BLAKE2b(id), the next free number on collision. Columns ending in _lc are normal form: words of [a-z0-9]+
 --   joined by single spaces. The long columns come last, so that a reader of the others does not pass them.
+--   Where every url is made of the id alone, url is a generated column and takes no room.
 CREATE TABLE documents (
   rowid INTEGER PRIMARY KEY,
   id TEXT NOT NULL,
@@ -43,7 +44,8 @@ CREATE TABLE words (
   singular TEXT NOT NULL
 );
 
--- The trigrams of each word between two underscores (_w, for wage: _wa wag age ge_), for the nearest words.
+-- The trigrams of each word between two underscores (_w, for wage: _wa wag age ge_), for the nearest words. A
+-- trigram of more than 2,000 words tells nothing, and is left out.
 CREATE TABLE trigrams (
   trigram TEXT NOT NULL,
   word INTEGER NOT NULL,          -- words.rowid

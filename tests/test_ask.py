@@ -23,7 +23,7 @@ from support import CASES, SHARED, asked_of, assigned_characters, built, cases
 from test_equality import HOSTILE_ROWS, PAIRS, QUESTIONS, QUICK, ROWS
 
 from catalog_search import Catalog, build, load_language, load_settings
-from catalog_search.language import known_languages
+from catalog_search.packs import known_languages
 from catalog_search.relevance import read_judged
 from catalog_search.statements import statement
 from catalog_search.text import COMMON, LETTERS, full_folding

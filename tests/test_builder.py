@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import support
 import yaml
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -22,6 +23,7 @@ from catalog_search import build
 from catalog_search.builder import BuildReport
 from catalog_search.documents import LAST_PRIORITY, rank_of, static_rank
 from catalog_search.errors import CatalogSearchError, DatabaseError, SettingsError, SourceError
+from catalog_search.template import Template
 
 ROOT = Path(__file__).parent.parent
 CASES = yaml.safe_load((Path(__file__).parent / "cases" / "builds.yaml").read_text("utf-8"))
@@ -496,3 +498,36 @@ def test_a_vocabulary_of_another_language_is_read_in_the_catalogues_and_that_is_
     assert "it is read as en" in " ".join(report.notes)
     with report.catalog as catalog:
         assert [result.id for result in catalog.search("jobs", relax=False).results] == ["1"]
+
+
+GENERATED = [
+    # template of the url, ids, whether it takes no room
+    ("https://example.org/{id}", ["a", "A.1-x_y~z"], True),
+    ("https://example.org/{id}.html?x='y'", ["a:b", "%3A", "a b/c", "50% of $1"], True),
+    ("https://example.org/{id}", ["a", " b "], False),
+    ("https://example.org/{id}", ["a", "é"], False),
+    ("https://example.org/{id}", ["a!", "a#$", "a&'", "a()", "a*+", "a,:", "a;="], False),
+    ("https://example.org/{id}/{id}", ["a"], False),
+    ("https://example.org/{title}", ["a"], False),
+    ("{id}", ["https://example.org/a"], False),
+]
+
+
+@pytest.mark.parametrize(("template", "ids", "generated"), GENERATED)
+def test_urls_made_of_ids_are_the_same_and_take_no_room_where_sql_can_make_them(
+    template: str, ids: list[str], generated: bool, tmp_path: Path
+) -> None:
+    rows = [{"id": id, "title": f"Title {number}"} for number, id in enumerate(ids)]
+    report = support.built(rows, to=tmp_path / "c.db", documents={"url": template})
+    connection = sqlite3.connect(tmp_path / "c.db")
+    hidden = {name: kind for _, name, *_, kind in connection.execute("PRAGMA table_xinfo(documents)")}["url"]
+    found = dict(connection.execute("SELECT id, url FROM documents"))
+    connection.close()
+    compiled = Template.parse(template)
+    assert found == {row["id"]: compiled.render_url(row.__getitem__) for row in rows}
+    assert (hidden == 2) == generated
+    assert report.without_url == 0
+    with report.catalog as catalog:
+        assert [one.url for one in catalog.search("title").results] == [
+            found[one.id] for one in catalog.search("title").results
+        ]

@@ -21,7 +21,7 @@ PACKAGE = Path(catalog_search.__file__).parent
 LAYERS = """
 errors
 yamlfile
-text language
+text language packs
 template settings
 encodings csvfile jsonfile formats sqlitefile sections revision textfiles source
 statements database
@@ -32,7 +32,8 @@ catalog
 measure relevance
 documents drafts tables changes checking scratch builder
 server.bounds server.holding server.shelf server.access server.configuration
-server.calls server.envelopes server.texts server.contract server.corpus server.tools server.parts server.pair
+server.aliases server.calls server.envelopes server.texts server.contract server.corpus server.tools
+server.parts server.pair
 server.evidence_contract server.evidence
 server.register server.journal server.stdio server.exchange server.hosts server.http server.serving server
 terminal cli

@@ -10,14 +10,8 @@ import pytest
 
 from catalog_search import yamlfile
 from catalog_search.errors import VocabularyError
-from catalog_search.language import (
-    MESSAGES,
-    Language,
-    Rule,
-    known_languages,
-    load_language,
-    parse_language,
-)
+from catalog_search.language import Language, Rule
+from catalog_search.packs import MESSAGES, known_languages, load_language, parse_language
 from catalog_search.text import fold, full_folding, mark, normalize
 
 ROOT = Path(__file__).parents[1]
@@ -353,6 +347,6 @@ def test_a_language_is_made_of_the_rows_of_a_database() -> None:
         tuple(Rule(*row) for row in rows),
         dict(pack.messages),
     )
-    assert again == pack
+    assert (again.rules, again.stop_words, again.messages) == (pack.rules, pack.stop_words, pack.messages)
     assert [again.singular(word) for word in ("travaux", "femmes")] == ["travail", "femme"]
     assert again.is_stop("d-un") and not again.is_stop("l-emploi")

@@ -122,7 +122,7 @@ def get_contract_schemas(locale: str = "en") -> dict[str, dict[str, Any]]:
     results = {
         "type": "array",
         "maxItems": DEFAULT_LIMIT,
-        "items": object_schema({"id": dict(id), "title": dict(title), "url": dict(url)}),
+        "items": object_schema({"id": id, "title": title, "url": url}),
         "description": say("search_results"),
     }
     document = {
@@ -137,16 +137,16 @@ def get_contract_schemas(locale: str = "en") -> dict[str, dict[str, Any]]:
         "description": say("document_metadata"),
     }
     relaxed = {"type": "boolean", "description": say("search_relaxed")}
-    return {
+    schemas = {
         "search_input": object_schema({"query": text_schema(say("search_query"))}),
         "search_output": object_schema(
             {"results": results}, {"relaxed": relaxed, "notes": notes, "warnings": warnings}
         ),
         "fetch_input": object_schema({"id": text_schema(say("fetch_id"))}),
-        "fetch_output": object_schema(
-            document, {"metadata": metadata, "notes": json.loads(json.dumps(notes)), "warnings": dict(warnings)}
-        ),
+        "fetch_output": object_schema(document, {"metadata": metadata, "notes": notes, "warnings": warnings}),
     }
+    copied: dict[str, dict[str, Any]] = json.loads(json.dumps(schemas))  # no two share a member
+    return copied
 
 
 def tool_result(obj: Mapping[str, Any], extras: Mapping[str, Any] | None = None) -> types.CallToolResult:

@@ -77,15 +77,12 @@ def part_of(text: str, line: int = 1, character: int = 1, longest: int = PART_BY
     for number in range(line, len(lines) + 1):
         begin = character - 1 if number == line else 0
         rest = lines[number - 1][begin:]
-        size = len(rest.encode("utf-8", "replace")) + 1
-        if size <= room + 1:
-            taken.append(rest)
-            room -= size
-            if room > 0 or number == len(lines):
-                continue
-            return Part("\n".join(taken), line, number, len(lines), f"L{number + 1}")
-        if taken:
+        size = len(rest.encode("utf-8", "replace"))
+        if taken and size > room:
             return Part("\n".join(taken), line, number - 1, len(lines), f"L{number}")
-        cut = rest.encode("utf-8", "replace")[:longest].decode("utf-8", "ignore") or rest[:1]
-        return Part(cut, line, number, len(lines), f"L{number}C{begin + len(cut) + 1}")
+        cut = rest if size <= room else rest.encode("utf-8", "replace")[:room].decode("utf-8", "ignore") or rest[:1]
+        if len(cut) < len(rest):
+            return Part(cut, line, number, len(lines), f"L{number}C{begin + len(cut) + 1}")
+        taken.append(rest)
+        room -= size + 1
     return Part("\n".join(taken), line, len(lines), len(lines), "", line == character == 1)

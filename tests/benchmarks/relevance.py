@@ -208,7 +208,7 @@ def rule_alone(catalog: Catalog, judged: Iterable[Judged]) -> list[Outcome]:
     outcomes = []
     for one in judged:
         asked, _ = catalog._ask(one.query)
-        found = relaxed.best(asked)[0] if asked.text else []
+        found = relaxed.best(asked).documents if asked.text else []
         outcomes.append(Outcome(one, [near.row.id for near in found], [], True))
     return outcomes
 

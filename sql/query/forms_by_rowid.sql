@@ -1,0 +1,3 @@
+-- What is scored of the documents whose rowids are in the JSON list ?1.
+SELECT d.rowid, d.id, d.title_lc, d.keywords_lc, d.text_lc
+FROM json_each(?1) AS j CROSS JOIN documents AS d ON d.rowid = j.value
