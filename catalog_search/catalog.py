@@ -579,6 +579,13 @@ class Catalog:
             row = self._database.connection().execute("SELECT 1 FROM documents WHERE id = ?", (id,)).fetchone()
         return row is not None
 
+    def id_by_url(self, url: str) -> str | None:
+        """Return the id of the document that has a url, None if there is none, or more than one."""
+        with self._database.errors():
+            execute = self._database.connection().execute
+            found = execute("SELECT id FROM documents WHERE url = ? LIMIT 2", (_shown(url),)).fetchall()
+        return found[0][0] if len(found) == 1 else None
+
     def has_path(self, prefix: str) -> bool:
         """Tell whether a document is of a file whose path begins so."""
         with self.database.errors():

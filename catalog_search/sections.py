@@ -27,7 +27,7 @@ LONGEST_TITLE = 80
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _FENCES = {"---": ("---", "..."), "+++": ("+++",)}
 _FIELD = re.compile(r"[\w.\"'-]+\s*[:=]|#|\[")
-_TITLE = re.compile(r"title\s*[:=]\s*(?P<quote>[\"']?)(?P<title>.+?)(?P=quote)\s*")
+_TITLE = re.compile(r"title\s*[:=]\s*(?P<quote>[\"']?)(?P<title>[^\s>|].*?)(?P=quote)\s*")
 _SLUG = ("L", "M", "Nd", "Nl", "Pc")
 
 

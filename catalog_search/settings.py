@@ -6,6 +6,8 @@
     source: {path: wages.csv}                url: "https://example.org/{code}"
                                              keywords: [topics, {column: synonyms, split: "|"}]
 
+Of text files, source: {files: "docs/**/*.md", revision: git}, the documents need not be said: each heading is one.
+
 A template (id, title, url, text) is text with columns in it, see `template`; the other keys name columns.
 """
 

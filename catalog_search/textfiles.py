@@ -20,7 +20,7 @@ from catalog_search.revision import Revision, read_revision
 from catalog_search.sections import markdown_sections, paragraphs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from catalog_search.settings import Settings, SourceSettings
 
@@ -48,7 +48,7 @@ class TextFiles:
     def __init__(self, settings: Settings, source: SourceSettings) -> None:
         self.notes: list[str] = []
         self._folder, self._encoding = source.path, source.encoding
-        found, links = _walk(source.path)
+        found, links = _walk(source.path, source.files)
         chosen = _matching(found, source.files, source.path)
         if links := [path for path in links if any(_expression(one).fullmatch(path) for one in source.files)]:
             self.notes.append(f"Symbolic links are not followed: {_listed(links)}.")
@@ -114,7 +114,11 @@ class TextFiles:
         name = str(self._folder / path)
         # O_NOFOLLOW: what was a file when the folder was listed may be a link by now.
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        with open(os.open(name, flags), "rb") as file:
+        try:
+            descriptor = os.open(name, flags)
+        except OSError as problem:
+            raise _unreadable(problem) from None
+        with open(descriptor, "rb") as file:
             raw = file.read()
             encoding, note = encoding_of(raw[:4096], self._encoding, name)
             if note and note not in self.notes:
@@ -136,10 +140,14 @@ class TextFiles:
         return self._done / max(1, sum(file[2] for file in self.files.values()))
 
     def changed(self) -> Path | None:
-        """Return a file that is not the one that was listed, or was written to since."""
+        """Return a file that is not the one that was listed, was written to since, or is gone."""
         for path, identity in self.files.items():
-            if _identity(os.lstat(self._folder / path)) != identity:
-                return self._folder / path
+            try:
+                if _identity(os.lstat(self._folder / path)) == identity:
+                    continue
+            except FileNotFoundError:
+                pass
+            return self._folder / path
         return None
 
 
@@ -147,15 +155,15 @@ def _identity(found: os.stat_result) -> tuple[int, int, int, int]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _walk(folder: Path) -> tuple[dict[str, tuple[int, int, int, int]], list[str]]:
-    """Return the regular files below a folder by path, and its symbolic links."""
+def _walk(folder: Path, patterns: Iterable[str]) -> tuple[dict[str, tuple[int, int, int, int]], list[str]]:
+    """Return the regular files below a folder by path, and its symbolic links, as far as patterns lead to them."""
 
     def give_up(problem: OSError) -> None:
-        raise problem
+        raise _unreadable(problem)
 
+    split = [pattern.split("/") for pattern in patterns]
     files, links = {}, []
     for place, folders, names in os.walk(folder, onerror=give_up):
-        folders.sort()
         inside = Path(place).relative_to(folder)
         for name in (*folders, *names):
             found = os.lstat(os.path.join(place, name))
@@ -164,8 +172,34 @@ def _walk(folder: Path) -> tuple[dict[str, tuple[int, int, int, int]], list[str]
                 links.append(path)
             elif stat.S_ISREG(found.st_mode):
                 files[path] = _identity(found)
-        folders[:] = [name for name in folders if name != ".git"]
+        folders[:] = [name for name in folders if any(_leads_into((*inside.parts, name), parts) for parts in split)]
     return files, sorted(links)
+
+
+def _leads_into(folder: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Tell whether a pattern may match something below a folder.
+
+    >>> _leads_into(["docs", "a"], ["docs", "*", "b.md"]), _leads_into(["src"], ["docs", "**", "b.md"])
+    (True, False)
+    """
+    for place, name in enumerate(folder):
+        if place >= len(pattern) or not (part := pattern[place]):
+            return False
+        if part == "**":
+            return not name.startswith(".") or any(one.startswith(".") for one in pattern)
+        if place == len(pattern) - 1 or not _expression(part).fullmatch(name):
+            return False
+    return True
+
+
+def _unreadable(problem: OSError) -> SourceError:
+    if isinstance(problem, FileNotFoundError):
+        said = "no such folder; source.path is relative to the folder of the settings file"
+    elif isinstance(problem, NotADirectoryError):
+        said = "is no folder; with source.files, source.path names the folder that they are in"
+    else:
+        said = f"cannot be read: {problem.strerror}"
+    return SourceError(said, path=problem.filename)
 
 
 def _matching(paths: Iterable[str], patterns: Iterable[str], folder: Path) -> list[str]:

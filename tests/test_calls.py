@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support import cases
 
-from catalog_search.server.calls import ALIASES, NAMED, Shape, canonical, read_call
+from catalog_search.server.aliases import ALIASES
+from catalog_search.server.calls import NAMED, STEPS, Shape, canonical, read_call
 from catalog_search.server.envelopes import repaired
 from catalog_search.server.pair import _FETCH_HIDDEN, _SEARCH_HIDDEN
 
@@ -125,6 +126,16 @@ def test_other_names_can_be_configured_and_come_before_the_known_ones() -> None:
     assert (call.tool, call.arguments) == ("search", {"query": "labour"})
     assert read_call(PAIR, "get", {"frage": "labour"}).tool == "fetch"
     assert read_call(PAIR, "suche", {"frage": "labour"}).arguments == {"query": "labour"}
+
+
+def test_a_call_of_very_many_parts_is_not_searched_through() -> None:
+    wide: Any = [[[[["x"] * 90] * 90] * 90] * 90] * 90
+    for arguments in ({"input": {"input": {"input": wide}}}, {"arguments": json.dumps({"text": [None] * 10_000})}):
+        call = read_call(PAIR, "search", arguments)
+        assert len(call.arguments.get("query", "").split()) <= STEPS
+    many = {f"key {n}": {"query": "x"} for n in range(50_000)}
+    assert not read_call(PAIR, "search", many).usable
+    assert read_call(PAIR, "search", many | {"q": "wages"}).arguments == {"query": "wages"}
 
 
 def test_what_a_caller_wrote_is_repeated_on_one_line_and_shortened() -> None:

@@ -165,6 +165,9 @@ def test_filters_leave_only_what_they_name(docs: Shelf) -> None:
     assert paths(where={"path": ["guide.md", "a/b.md"]}) == ["a/b.md", "guide.md"]
     assert paths(revision="0123456") == ["a/b.md", "a/notes.txt", "guide.md"]
     assert paths(revision="7") == [""]
+    assert ask(docs, "wages", revision="7")["notes"] == [
+        "Left out, being of another revision: docs “0123456789abcdef0123456789abcdef01234567”."
+    ]
     # a path is compared as it is written
     assert ask(docs, "wages", path_prefix="A/")["results"] == []
 

@@ -165,7 +165,7 @@ def test_what_cannot_be_answered_is_an_error_in_plain_words(databases: list[str]
         assert "the document has 400 lines" in await refused(
             client, "read_document", id="docs:guide.md#install", from_line=401
         )
-        assert 'there is no collection "x"' in await refused(client, "search_evidence", query="a", collections=["x"])
+        assert 'here is no collection "x"' in await refused(client, "search_evidence", query="a", collections=["x"])
         assert "can be read down to 1,000" in await refused(client, "search_evidence", query="a", offset=1_000)
 
     talk([*databases, "--tools", "all"], tell)

@@ -13,16 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anyio
 import jsonschema
 import pytest
-from mcp import Client, StdioServerParameters
 from support import built, cases
 from wires import (
     CLIENT,
     HANDSHAKES,
     MODERN,
-    REPLY_SECONDS,
     SERVE,
     Child,
     ended_well,
@@ -277,27 +274,6 @@ def test_calls_answer_as_the_contract_says(case: dict[str, Any], tmp_path: Path)
             else:
                 assert child.found(call["tool"], **call["arguments"]) == call["found"]
         ended_well(*child.end())
-
-
-@pytest.mark.parametrize("mode", ["legacy", "auto", MODERN])
-def test_the_python_client_lists_and_calls_both_tools(database: str, mode: str) -> None:
-    async def main() -> None:
-        parameters = StdioServerParameters(command=SERVE[0], args=[*SERVE[1:], database])
-        async with Client(parameters, mode=mode, read_timeout_seconds=REPLY_SECONDS) as client:
-            assert client.protocol_version == (HANDSHAKES[-1] if mode == "legacy" else MODERN)
-            listed = (await client.list_tools()).tools
-            plainly = [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in listed]
-            assert plainly == LISTED
-            # The client itself holds structuredContent against the schema that was listed.
-            result = await client.call_tool("search", {"query": "labor force"})
-            found = opened(result.model_dump(by_alias=True, mode="json", exclude_none=True))
-            assert found["notes"] == ["“labor” was also searched as labour, the wording the source uses."]
-            document = (await client.call_tool("fetch", {"id": found["results"][0]["id"]})).structured_content
-            assert document["title"] == found["results"][0]["title"]
-            assert "By sex and age." in document["text"]
-            assert (await client.call_tool("fetch", {"id": "nowhere"})).is_error
-
-    anyio.run(main)
 
 
 def test_every_answer_satisfies_the_schema_that_is_listed(server: Child) -> None:

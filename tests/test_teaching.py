@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import jsonschema
 import pytest
 from support import built, cases
 from test_calls import SHARED_CALLS
-from wires import MODERN, WIRES, Wire, called, failed, opened, served
+from wires import MODERN, SERVE, WIRES, Wire, called, ended_well, failed, opened, served
 
 MESSAGES = cases("envelopes")
 SCHEMAS: dict[str, Any] = {}
@@ -25,8 +26,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
         *({"id": f"L{n:02}", "title": f"Labour force, region {n:02}"} for n in range(12)),
         {"id": "W1", "title": "Wages", "text": "one\ntwo\nthree", "url": "https://x.example/W1"},
         {"id": "W2", "title": "Wages by sex"},
-        {"id": "[1]", "title": "An id like JSON"},
-        {"id": "12", "title": "An id of digits"},
+        {"id": "[1]", "title": "An id like JSON", "url": "https://x.example/both"},
+        {"id": "12", "title": "An id of digits", "url": "https://x.example/both"},
         {"id": "3361", "title": "Motor vehicles"},
         {"id": "sqlite", "title": "SQLite backup"},
     ]
@@ -146,7 +147,7 @@ def test_a_call_is_read_in_the_version_without_a_handshake_too(database: str) ->
         found = opened(child.receive()["result"])
         assert [one["id"] for one in found["results"]] == ["W1", "W2"]
         assert found["warnings"][0] == "“lookup” was read as the tool “search”."
-        assert child.end() == (0, "")
+        ended_well(*child.end())
 
 
 # What is taught -----------------------------------------------------------------------------------------------
@@ -201,6 +202,24 @@ def test_an_id_that_is_unknown_is_an_error_that_teaches_too(wire: Wire) -> None:
     said = failed(called(wire, "get_document", {"url": "L99"}))
     assert said.startswith("No document has the id “L99”. The nearest ids: L0")
     assert said.endswith('“url” was read as “id”. The canonical call: fetch {"id": "L99"}')
+
+
+def test_the_url_of_a_document_leads_to_it(wire: Wire) -> None:
+    for arguments in ({"id": "https://x.example/W1"}, {"url": "https://x.example/W1"}, "https://x.example/W1"):
+        found = answered(wire, "fetch", arguments)
+        assert (found["id"], found["title"]) == ("W1", "Wages")
+    # One that two documents have leads to neither, and one that nobody has is not opened.
+    for url in ("https://x.example/both", "https://x.example/w1", "https://127.0.0.1:1/", "https://"):
+        assert failed(called(wire, "fetch", {"url": url})).startswith(f"No document has the id “{url}”.")
+
+
+def test_every_way_to_ask_gives_the_same_answer(wire: Wire, database: str) -> None:
+    for question in ("wages", "labor force", "motor wages", "3361", "?"):
+        command = [*SERVE[:-1], "search", database, question, "--json"]
+        told = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+        found = answered(wire, "search", {"query": question})
+        assert [one["id"] for one in found["results"]] == [one["id"] for one in told["results"]]
+        assert found.get("notes", []) == told["notes"]
 
 
 @pytest.mark.parametrize(

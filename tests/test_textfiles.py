@@ -192,9 +192,34 @@ def test_a_pattern_without_a_file_is_an_error(tmp_path: Path) -> None:
         built(tmp_path, "a.md", "docs/**")
 
 
-def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no such file"):
+def test_a_folder_that_is_none_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"nothing: no such folder; source\.path is relative"):
         built(tmp_path / "nothing")
+    write(tmp_path, {"a.md": "# A"})
+    with pytest.raises(SourceError, match=r"a\.md: is no folder"):
+        built(tmp_path / "a.md")
+
+
+def test_folders_that_no_pattern_leads_into_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"docs/a.md": "# A", "docs/deep/er/b.md": "# B", "node_modules/x/c.md": "# C", ".venv/d.md": "# D"})
+    read: list[str] = []
+    scandir = os.scandir
+
+    def watched(path: Any) -> Any:
+        read.append(Path(os.fspath(path)).relative_to(tmp_path).as_posix())
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", watched)
+    for patterns, folders in (
+        (["docs/*.md"], [".", "docs"]),
+        (["docs/**/*.md"], [".", "docs", "docs/deep", "docs/deep/er"]),
+        (["docs/*/*/b.md"], [".", "docs", "docs/deep", "docs/deep/er"]),
+        (["**/a.md"], [".", "docs", "docs/deep", "docs/deep/er", "node_modules", "node_modules/x"]),
+        ([".venv/*.md"], [".", ".venv"]),
+    ):
+        read.clear()
+        built(tmp_path, *patterns)
+        assert sorted(read) == sorted(folders)
 
 
 def test_files_without_text_are_named_and_nothing_but_those_is_an_error(tmp_path: Path) -> None:
@@ -225,6 +250,12 @@ def test_a_file_that_changes_meanwhile_ends_the_build(tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match=r"b\.md: changed while it was read"):
         build(settings(tmp_path), ":memory:", progress=change)
+
+    def remove(share: float | None, rows: int) -> None:
+        (tmp_path / "a.md").unlink(missing_ok=True)
+
+    with pytest.raises(SourceError, match=r"a\.md: changed while it was read"):
+        build(settings(tmp_path), ":memory:", progress=remove)
 
 
 def test_bad_and_repeated_rows_are_named_with_their_file(tmp_path: Path) -> None:

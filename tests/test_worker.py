@@ -33,8 +33,7 @@ from test_server import (
     test_the_text_of_a_document_cannot_leave_its_fence,
     test_what_search_gives_fetch_takes,
 )
-from test_server_clients import CALLS
-from test_server_clients import check as check_client
+from test_server_clients import SPOKEN
 from wires import MODERN, opened
 
 from catalog_search import DatabaseError, build, load_settings
@@ -156,20 +155,30 @@ def test_documents_of_every_script_are_those_of_python_byte_by_byte(tmp_path: Pa
 # Clients ------------------------------------------------------------------------------------------------------
 
 
-def test_the_typescript_sdk_lists_and_calls_both_tools(tmp_path: Path) -> None:
-    rows = [
-        {"id": f"L{n}", "title": f"Labour force, region {n}", "url": f"https://x.example/{n}", "text": "Émigrés — 人口"}
-        for n in range(12)
-    ]
-    vocabulary = [{"asked": "labor", "source": ["labour"]}]
-    built(rows, folder=tmp_path, vocabulary=vocabulary, to=tmp_path / "labour.db", name="labour-tables")
-    with exported(tmp_path / "labour.db") as edge:
-        done = run(["node", str(installed() / "sdk.mjs"), json.dumps(CALLS), f"{edge.cloudflare.worker}/mcp"])
+CALLS: list[dict[str, Any]] = [
+    {"name": "search", "arguments": {"query": "labor force"}},
+    {"name": "fetch", "arguments": {"id": "L07"}},
+    {"name": "fetch", "arguments": {"id": "L77"}},
+    {"name": "lookup", "arguments": {"q": "labor force"}},
+]
+
+
+@pytest.mark.parametrize("kind", ["1", "2", "2-auto"])
+def test_the_typescript_clients_list_and_call_both_tools(server: Edge, kind: str) -> None:
+    done = run(["node", str(installed() / "sdk.mjs"), kind, json.dumps(CALLS), f"{server.cloudflare.worker}/mcp"])
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["server"]["name"] == "labour-tables"
-    assert told["strays"] == []
-    check_client(told["tools"], *told["results"])
+    assert (told["server"]["name"], told["version"], told["strays"]) == ("labour-tables", SPOKEN[kind], [])
+    assert told["tools"] == LISTED
+    search, fetched, unknown, lookup = told["results"]
+    for result in (search, fetched, lookup):
+        (block,) = result["content"]
+        assert json.loads(block["text"]) == result["structuredContent"]
+    assert len(search["structuredContent"]["results"]) == 10
+    assert lookup["structuredContent"]["results"] == search["structuredContent"]["results"]
+    assert lookup["structuredContent"]["warnings"]
+    assert fetched["structuredContent"]["title"] == "Labour force, region 07"
+    assert unknown["isError"] is True and "The nearest ids: L0" in unknown["content"][0]["text"]
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto", MODERN])

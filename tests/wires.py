@@ -12,8 +12,8 @@ import queue
 import re
 import subprocess
 import sys
+import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -206,18 +206,15 @@ class Http:
     """One connection to a server that listens; every message is a request of its own."""
 
     def __init__(self, address: str) -> None:
+        self.address = address
         host, _, port = address.rpartition(":")
         self._connection = http.client.HTTPConnection(host, int(port), timeout=REPLY_SECONDS)
 
     def answers(self, message: bytes, count: int = 1) -> list[Any]:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        while True:
-            self._connection.request("POST", "/mcp", message, headers)
-            response = self._connection.getresponse()
-            body = response.read()
-            if response.status != 429:
-                break
-            time.sleep(float(response.headers["Retry-After"]) / 4)
+        self._connection.request("POST", "/mcp", message, headers)
+        response = self._connection.getresponse()
+        body = response.read()
         assert response.status in (200, 202, 400, 404), body
         found = json.loads(body) if body else []
         found = found if isinstance(found, list) else [found]
@@ -239,25 +236,41 @@ def over_stdio(database: str, *options: str) -> Iterator[Wire]:
 
 
 @contextmanager
-def over_http(database: str, *options: str) -> Iterator[Wire]:
-    """Serve a database over HTTP, to whoever asks."""
-    command = [*SERVE, database, "--http", "127.0.0.1:0", "--anonymous", *options]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    try:
-        line = process.stderr.readline()
-        found = re.search(r"http://([\d.]+:\d+)/mcp", line)
-        assert found, line + process.stderr.read()
-        wire = Http(found[1])
-        yield wire
-        wire.close()
-        process.terminate()
-        assert process.wait(REPLY_SECONDS) == 0
-        assert "Traceback" not in process.stderr.read()
-    finally:
-        process.kill()
-        process.wait(REPLY_SECONDS)
-        process.stderr.close()
+def over_http(database: str, *options: str) -> Iterator[Http]:
+    """Serve a database over HTTP, to whoever asks and as often as they ask."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder, "serve.yaml")
+        config.write_text("bounds: {calls_per_second: 0}\n", "utf-8")
+        command = [*SERVE, database, "--config", str(config), "--http", "127.0.0.1:0", "--anonymous", *options]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        assert process.stderr is not None
+        log: list[bytes] = []
+        listening: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+        def read() -> None:  # all the time: a pipe that is full would hold the server up
+            assert process.stderr is not None
+            for line in process.stderr:
+                log.append(line)
+                if found := re.search(r"http://([\d.]+:\d+)/mcp", line.decode()):
+                    listening.put(found[1])
+            listening.put(None)
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        try:
+            address = listening.get(timeout=REPLY_SECONDS)
+            assert address, b"".join(log)
+            wire = Http(address)
+            yield wire
+            wire.close()
+            process.terminate()
+            assert process.wait(REPLY_SECONDS) == 0
+            assert b"Traceback" not in b"".join(log)
+        finally:
+            process.kill()
+            process.wait(REPLY_SECONDS)
+            reader.join(REPLY_SECONDS)
+            process.stderr.close()
 
 
 WIRES: dict[str, Callable[..., AbstractContextManager[Wire]]] = {"stdio": over_stdio, "http": over_http}

@@ -5,6 +5,7 @@
     access.py      who asks → that caller's shelf
     bounds.py      what a caller may cost
     configuration.py   serve.yaml → what is served, where, to whom, within which bounds
+    aliases.py     other names of tools and arguments
     calls.py       a call in any shape → the call that was meant
     envelopes.py   a message of nearly the right form → one that can be answered
     texts.py       the contract's texts in five languages

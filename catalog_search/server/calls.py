@@ -21,11 +21,17 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catalog_search.server.aliases import ALIASES, VERBS, WRAPPERS, Aliases, words_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 DEEPEST = 6
 """Objects, lists and JSON texts inside one another that are looked into."""
+STEPS = 2_000
+"""Values that are looked at in search of the main argument."""
+MOST = 100
+"""Members of an object whose names are compared one by one, and items of a list that are read."""
 LONGEST_NAME, NAMED = 60, 8
 """Characters of a caller's key that are repeated, and how many keys."""
 LONGEST_EXAMPLE = 200
@@ -46,88 +52,6 @@ class Shape(NamedTuple):
     """The arguments of a canonical call."""
     literal: bool = False
     """The main argument is an identifier: any text is taken as it stands, and of several the first."""
-
-
-class Aliases(NamedTuple):
-    """Other names: tool → names, key → keys, both in order; and the words of keys of kind."""
-
-    tools: Mapping[str, Sequence[str]]
-    keys: Mapping[str, Sequence[str]]
-    kinds: frozenset[str]
-
-    def with_more(
-        self, *, tools: Mapping[str, Iterable[str]] | None = None, keys: Mapping[str, Iterable[str]] | None = None
-    ) -> Aliases:
-        """Return these with others before them.
-
-        >>> ALIASES.with_more(keys={"query": ["pergunta"]}).keys["query"][:3]
-        ('pergunta', 'search_query', 'q')
-        """
-
-        def merged(old: Mapping[str, Sequence[str]], new: Mapping[str, Iterable[str]]) -> dict[str, Sequence[str]]:
-            return {**old, **{key: (*dict.fromkeys(new[key]), *old.get(key, ())) for key in new}}
-
-        return Aliases(merged(self.tools, tools or {}), merged(self.keys, keys or {}), self.kinds)
-
-
-ALIASES = Aliases(
-    tools={
-        "search": (
-            "web_search", "query", "find", "lookup", "web", "search_documents", "search_docs", "search_catalog",
-            "search_catalogue", "search_query", "semantic_search", "knowledge_search", "file_search", "retrieve",
-            "retrieval", "google", "search_evidence", "ask",
-        ),
-        "fetch": (
-            "get_document", "web_fetch", "fetch_document", "fetch_url", "get", "read", "open", "read_document",
-            "document", "view", "get_page", "open_url", "read_file", "scrape", "retrieve_document",
-        ),
-        "search_evidence": ("evidence", "find_evidence", "get_evidence", "search_excerpts", "excerpts", "search_text"),
-        "read_document": ("read_lines", "get_lines", "read_file", "read", "view_document", "cat"),
-        "list_collections": ("collections", "get_collections", "list_catalogs", "list_catalogues", "list_sources"),
-    },
-    keys={
-        "query": (
-            "search_query", "q", "search", "searchQuery", "search_term", "searchTerm", "term", "text", "input",
-            "prompt", "question", "keywords", "topic", "searchString",
-            "queries", "search_queries", "terms", "keyword", "phrase", "value",
-        ),
-        "id": (
-            "document_id", "documentId", "doc_id", "docId", "ids", "result_id", "identifier", "key", "ref", "uri",
-            "url", "link", "href", "path", "document", "item", "result",
-        ),
-        "limit": (
-            "max_results", "maxResults", "num_results", "n_results", "top_k", "topK", "k", "count", "size",
-            "per_page", "page_size", "pageSize", "max", "n",
-        ),
-        "offset": ("skip", "start", "from"),
-        "collections": ("collection", "catalogs", "catalogues", "catalog", "catalogue", "sources", "namespaces"),
-        "collection": ("collections", "catalog", "catalogue", "namespace"),
-        "where": ("filter", "filters", "facets"),
-        "path_prefix": ("prefix", "folder", "directory", "path"),
-        "revision": ("rev", "version", "commit"),
-        "max_chars": ("max_characters", "maxChars", "characters", "budget", "max_length"),
-        "from_line": ("start_line", "startLine", "fromLine", "line", "first_line", "offset"),
-        "max_lines": ("lines", "line_count", "num_lines", "maxLines", "limit"),
-    },
-    kinds=frozenset(
-        """
-        type types mode kind sort order orderby lang language locale format scope filter filters source sources
-        site domain domains depth limit offset page per size count max min top session cursor token timezone
-        description name model version date time timeout range region country category collection collections id
-        """.split()
-    ),
-)  # fmt: skip
-"""Names and keys that were seen in calls; none of them is advertised."""
-
-WRAPPERS = ("arguments", "args", "params", "parameters", "input", "tool_input", "kwargs", "payload", "data", "body",
-            "request", "properties")  # fmt: skip
-"""Keys that hold the arguments once more; they are looked into before any other."""
-
-# Words of which one names what a tool does, where nothing else of its name is known.
-VERBS = {
-    "query": {"search", "find", "query", "lookup", "ask", "retrieve"},
-    "id": {"fetch", "read", "open", "get", "view", "load"},
-}
 
 
 class Remark(NamedTuple):
@@ -169,7 +93,7 @@ def read_call(shapes: Sequence[Shape], name: Any, arguments: Any, aliases: Alias
         remarks.append(Remark("nameless", {"tool": shape.tool}))
     elif name != shape.tool:
         remarks.append(Remark("tool", {"asked": _shown(name), "tool": shape.tool}))
-    found = _main(shape, arguments, aliases) if shape.main else _Found("", (), ())
+    found = _Reader(shape, aliases).read(arguments) if shape.main else _Found("", (), ())
     read: dict[str, Any] = {}
     if found is None:
         remarks.append(Remark("missing", {"key": shape.main}))
@@ -225,14 +149,14 @@ def _tool(shapes: Sequence[Shape], name: Any, arguments: Any, aliases: Aliases) 
 def _by_name(shapes: Sequence[Shape], name: str, aliases: Aliases) -> Shape | None:
     known: dict[str, Shape] = {}
     for shape in shapes:
-        known.setdefault("_".join(_words(shape.tool)), shape)
+        known.setdefault("_".join(words_of(shape.tool)), shape)
     for shape in shapes:
         for alias in aliases.tools.get(shape.tool, ()):
-            known.setdefault("_".join(_words(alias)), shape)
+            known.setdefault("_".join(words_of(alias)), shape)
     for part in _parts(name[:1_000]):
         if part in known:
             return known[part]
-    for word in _words(name[:1_000]):
+    for word in words_of(name[:1_000]):
         for shape in shapes:
             if word in VERBS.get(shape.main, ()):
                 return shape
@@ -241,23 +165,14 @@ def _by_name(shapes: Sequence[Shape], name: str, aliases: Aliases) -> Shape | No
 
 def _parts(name: str) -> Iterator[str]:
     """Yield what may be the tool's own name in one that has others around it: prefixes of hosts, numbers."""
-    yield "_".join(_words(name))
+    yield "_".join(words_of(name))
     for segment in reversed(re.split(r"__|[.:/]", name)):
-        yield "_".join(_words(segment))
-    words = _words(name)[-8:]
+        yield "_".join(words_of(segment))
+    words = words_of(name)[-8:]
     for start in range(1, len(words)):
         yield "_".join(words[start:])
     for end in range(len(words) - 1, 0, -1):
         yield "_".join(words[:end])
-
-
-def _words(name: str) -> list[str]:
-    """Return the words of a name in any of the usual spellings.
-
-    >>> _words("mcp_WebSearch"), _words("search-docs2")
-    (['mcp', 'web', 'search'], ['search', 'docs', '2'])
-    """
-    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+", name)]
 
 
 # The main argument --------------------------------------------------------------------------------------------
@@ -271,85 +186,95 @@ class _Found(NamedTuple):
     """The objects on the way, outermost first."""
 
 
-def _main(shape: Shape, arguments: Any, aliases: Aliases) -> _Found | None:
-    if isinstance(arguments, dict) and isinstance(text := arguments.get(shape.main), str) and text.strip():
-        # The canonical form. An identifier may be any text; a question that is JSON was meant to be its content.
-        inner = _decoded(text.strip())
-        if isinstance(inner, dict) or (isinstance(inner, list) and not shape.literal):
-            found = _dig(inner, shape, aliases, 1)
-            if found is not None:
-                return _Found(found.text, (shape.main, *found.path), (arguments, *found.places))
-        return _Found(text, (shape.main,), (arguments,))
-    return _dig(arguments, shape, aliases, 0)
+class _Reader:
+    """Looks for the main argument of one call, in so many steps at most."""
 
+    def __init__(self, shape: Shape, aliases: Aliases) -> None:
+        self._shape, self._aliases = shape, aliases
+        self._steps = STEPS
 
-def _dig(value: Any, shape: Shape, aliases: Aliases, depth: int, *, lone: bool = True) -> _Found | None:
-    if depth > DEEPEST:
-        return None
-    if isinstance(value, str):
-        text = value.strip()
-        inner = _decoded(text)
-        if inner is not None:
-            return _dig(inner, shape, aliases, depth + 1, lone=lone)
-        # What begins as JSON and is none was cut off: nobody asks for its brackets.
-        return _Found(text, (), ()) if text and text[0] not in "{[" else None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _Found(_number(value), (), ())
-    if isinstance(value, list):
-        found = [one for one in (_dig(item, shape, aliases, depth + 1) for item in value[:100]) if one is not None]
-        if not found:
+    def read(self, arguments: Any) -> _Found | None:
+        main = self._shape.main
+        if isinstance(arguments, dict) and isinstance(text := arguments.get(main), str) and text.strip():
+            # The canonical form. An identifier may be any text; a question that is JSON was meant to be its content.
+            inner = _decoded(text.strip())
+            if isinstance(inner, dict) or (isinstance(inner, list) and not self._shape.literal):
+                found = self._dig(inner, 1)
+                if found is not None:
+                    return _Found(found.text, (main, *found.path), (arguments, *found.places))
+            return _Found(text, (main,), (arguments,))
+        return self._dig(arguments, 0)
+
+    def _dig(self, value: Any, depth: int, *, lone: bool = True) -> _Found | None:
+        self._steps -= 1
+        if depth > DEEPEST or self._steps < 0:
             return None
-        return found[0] if shape.literal or len(found) == 1 else _Found(" ".join(one.text for one in found), (), ())
-    if isinstance(value, dict):
-        return _dig_object(value, shape, aliases, depth, lone=lone)
-    return None
+        if isinstance(value, str):
+            text = value.strip()
+            inner = _decoded(text)
+            if inner is not None:
+                return self._dig(inner, depth + 1, lone=lone)
+            # What begins as JSON and is none was cut off: nobody asks for its brackets.
+            return _Found(text, (), ()) if text and text[0] not in "{[" else None
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _Found(_number(value), (), ())
+        if isinstance(value, list):
+            found = [one for one in (self._dig(item, depth + 1) for item in value[:MOST]) if one is not None]
+            if not found:
+                return None
+            if self._shape.literal or len(found) == 1:
+                return found[0]
+            return _Found(" ".join(one.text for one in found), (), ())
+        if isinstance(value, dict):
+            return self._dig_object(value, depth, lone=lone)
+        return None
 
+    def _dig_object(self, value: dict[str, Any], depth: int, *, lone: bool) -> _Found | None:
+        def under(key: str, *, lone: bool) -> _Found | None:
+            found = self._dig(value[key], depth + 1, lone=lone)
+            return found and _Found(found.text, (key, *found.path), (value, *found.places))
 
-def _dig_object(
-    value: dict[str, Any], shape: Shape, aliases: Aliases, depth: int, *, lone: bool = True
-) -> _Found | None:
-    def under(key: str, *, lone: bool) -> _Found | None:
-        found = _dig(value[key], shape, aliases, depth + 1, lone=lone)
-        return found and _Found(found.text, (key, *found.path), (value, *found.places))
-
-    for key in _keys_for(shape.main, value, aliases):
-        found = under(key, lone=True)
-        if found is not None:
-            return found
-    inside = [key for key in WRAPPERS if key in value]
-    inside += sorted(key for key in value if key not in inside and not _of_kind(key, aliases))
-    for key in inside:
-        # Other texts stand alone or not at all; here only what holds an object counts.
-        if key in WRAPPERS or isinstance(value[key], dict | list) or isinstance(_decoded(value[key]), dict | list):
-            found = under(key, lone=key in WRAPPERS)
+        named = list(_keys_for(self._shape.main, value, self._aliases))
+        for key in named:
+            found = under(key, lone=True)
             if found is not None:
                 return found
-    if not lone:
-        return None
-    texts = [key for key, one in value.items() if isinstance(one, str) and one.strip() and not _of_kind(key, aliases)]
-    return under(texts[0], lone=True) if len(texts) == 1 else None
+        # Of an object with very many members only those are looked at that have a name of their own here.
+        others = [key for key in value if not _of_kind(key, self._aliases)] if len(value) <= MOST else []
+        inside = [key for key in WRAPPERS if key in value]
+        for key in [*inside, *sorted(key for key in others if key not in inside)]:
+            # Other texts stand alone or not at all; here only what holds an object counts.
+            if key not in named and (key in inside or isinstance(_decoded(value[key]), dict | list)):
+                found = under(key, lone=key in inside)
+                if found is not None:
+                    return found
+        texts = [key for key in others if isinstance(value[key], str) and value[key].strip()]
+        return under(texts[0], lone=True) if lone and len(texts) == 1 else None
 
 
 def _keys_for(main: str, value: Mapping[str, Any], aliases: Aliases) -> Iterator[str]:
     """Yield the keys of an object that name an argument, the surest first."""
     names = (main, *aliases.keys.get(main, ()))
     yield from (name for name in names if name in value)
-    spelled = {"".join(_words(key)): key for key in sorted(value)}
-    for name in names:
-        key = spelled.get("".join(_words(name)))
-        if key is not None and key not in names:
-            yield key
+    if len(value) <= MOST:
+        spelled = {"".join(words_of(key)): key for key in sorted(value)}
+        for name in names:
+            key = spelled.get("".join(words_of(name)))
+            if key is not None and key not in names:
+                yield key
 
 
 def _of_kind(key: str, aliases: Aliases) -> bool:
-    return not aliases.kinds.isdisjoint(_words(key)) or "".join(_words(key)) in aliases.kinds
+    return not aliases.kinds.isdisjoint(words_of(key)) or "".join(words_of(key)) in aliases.kinds
 
 
-def _decoded(text: Any) -> Any:
-    """Return the JSON inside a text: an object, a list, a text in quotes; None if it is a text like any other."""
-    if not isinstance(text, str) or not text or text[0] not in '{["':
+def _decoded(value: Any) -> Any:
+    """Return an object or list, or the JSON inside a text: an object, a list, a text in quotes; None for all else."""
+    if not isinstance(value, str):
+        return value if isinstance(value, dict | list) else None
+    if value[:1] not in ("{", "[", '"'):
         return None
-    for candidate in (text, "{" + text + "}"):  # the members of an object without its braces
+    for candidate in (value, "{" + value + "}"):  # the members of an object without its braces
         try:
             found = json.loads(candidate)
         except (ValueError, RecursionError):

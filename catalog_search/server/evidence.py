@@ -25,7 +25,7 @@ from catalog_search.server.parts import lines_of, split_id
 from catalog_search.server.tools import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from catalog_search.catalog import Catalog
     from catalog_search.document import Document
@@ -86,7 +86,8 @@ def search_evidence(texts: Texts, shelf: Shelf, arguments: dict[str, Any]) -> di
     prefix = arguments.get("path_prefix", "")
     # A database may be replaced meanwhile: what is said of a collection must be of the one that was asked.
     while True:
-        catalogs = _of_revision(texts, _chosen(shelf, arguments), arguments.get("revision"))
+        chosen = _chosen(shelf, arguments)
+        catalogs = _of_revision(texts, chosen, arguments.get("revision"))
         answer = shelf.search(
             arguments["query"],
             limit=limit,
@@ -97,6 +98,8 @@ def search_evidence(texts: Texts, shelf: Shelf, arguments: dict[str, Any]) -> di
         )
         if all(shelf.catalog(name) is catalog for name, catalog in catalogs.items()):
             break
+    if others := {name: catalog for name, catalog in chosen.items() if name not in catalogs}:
+        answer.notes.insert(0, texts.say("left_out_revisions", served=_revisions(others)))
     if prefix and not answer.results and not any(catalog.has_path(prefix) for catalog in catalogs.values()):
         answer.notes.append(texts.say("no_such_path", prefix=_short(prefix)))
     told = _within(texts, answer, catalogs, offset, limit, arguments.get("max_chars", DEFAULT_CHARS))
@@ -126,10 +129,13 @@ def _of_revision(texts: Texts, catalogs: dict[str, Catalog], asked: str | None) 
         return catalogs
     kept = {name: catalog for name, catalog in catalogs.items() if _is_revision(asked, catalog)}
     if not kept:
-        served = [f"{name} “{_short(catalog.info['revision'])}”" for name, catalog in catalogs.items()]
-        listed = ", ".join([*served[:NAMED], "…"] if len(served) > NAMED else served)
-        raise QueryError(texts.say("other_revision", asked=_short(asked), served=listed))
+        raise QueryError(texts.say("other_revision", asked=_short(asked), served=_revisions(catalogs)))
     return kept
+
+
+def _revisions(catalogs: Mapping[str, Catalog]) -> str:
+    each = [f"{name} “{_short(catalog.info['revision'])}”" for name, catalog in catalogs.items()]
+    return ", ".join([*each[:NAMED], "…"] if len(each) > NAMED else each)
 
 
 def _is_revision(asked: str, catalog: Catalog) -> bool:
@@ -327,7 +333,7 @@ def cost(value: object) -> int:
     """Return how many characters a value has as compact JSON, as it goes over the wire.
 
     >>> cost({"a": "é\\n"})
-    12
+    11
     """
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 

@@ -124,7 +124,7 @@ def make_server(
     """
     from anyio import CapacityLimiter
 
-    from catalog_search.server.calls import ALIASES
+    from catalog_search.server.aliases import ALIASES
     from catalog_search.server.corpus import Corpora
     from catalog_search.server.evidence import evidence_tools
     from catalog_search.server.pair import search_and_fetch

@@ -182,7 +182,8 @@ class Shelf:
         """Return where an id leads; `collection:id` and the plain id are understood alike.
 
         What stands on the wire comes first: an id that `search` returned always leads back to its document. A
-        plain id that several collections have is that of the first.
+        plain id that several collections have is that of the first. The url of a document is understood too, if
+        it is that of no other in its collection; no url is ever opened.
 
         Raises:
             DocumentNotFound: no document on the shelf has that id; the nearest ids are named.
@@ -192,6 +193,10 @@ class Shelf:
         for reading in readings:
             if reading.catalog.has(reading.id):
                 return reading
+        if id.startswith(("http://", "https://")):
+            for reading in readings:
+                if reading.id == id and (found := reading.catalog.id_by_url(id)) is not None:
+                    return reading._replace(id=found)
         raise self._not_found(id, readings)
 
     def fetch(self, id: str) -> tuple[str, Document]:

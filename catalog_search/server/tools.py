@@ -23,7 +23,8 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 
 from catalog_search.errors import CatalogSearchError, DatabaseError, DocumentNotFound
-from catalog_search.server.calls import ALIASES, Aliases, Call, Remark, Shape, canonical, read_call
+from catalog_search.server.aliases import ALIASES, Aliases
+from catalog_search.server.calls import Call, Remark, Shape, canonical, read_call
 from catalog_search.server.contract import META, NAME, fits, sentences_schema, tool_error, tool_result
 from catalog_search.server.texts import Texts
 

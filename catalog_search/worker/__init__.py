@@ -20,7 +20,7 @@ from typing import Any
 from catalog_search.database import FORMAT_VERSION
 from catalog_search.errors import DatabaseError
 from catalog_search.export import Written, export_d1
-from catalog_search.server.calls import ALIASES, VERBS, WRAPPERS
+from catalog_search.server.aliases import ALIASES, VERBS, WRAPPERS
 from catalog_search.server.corpus import Corpora, Corpus
 from catalog_search.server.shelf import Shelf
 
