@@ -156,7 +156,7 @@ def called(cloudflare: Cloudflare, questions: list[str]) -> Iterator[dict[str, A
             calls = [
                 {
                     "jsonrpc": "2.0", "id": number, "method": "tools/call",
-                    "params": {"name": "search", "arguments": {"query": question}},
+                    "params": {"name": "search", "arguments": {"query": storable(question)}},
                 }
                 for number, question in enumerate(questions[place : place + 20])
             ]  # fmt: skip
