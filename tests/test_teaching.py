@@ -282,6 +282,27 @@ def test_the_catalogues_language_is_the_default_and_english_where_there_are_no_t
             assert listed["result"]["tools"][0]["title"] == title
 
 
+@pytest.mark.parametrize("transport", WIRES)
+def test_other_names_are_configured_and_never_advertised(database: str, tmp_path: Path, transport: str) -> None:
+    config = tmp_path / "serve.yaml"
+    config.write_text("aliases: {tools: {fetch: [nachschlagen]}, keys: {query: [frage], id: [kennung]}}\n", "utf-8")
+    with WIRES[transport](database, "--config", str(config)) as wire:
+        found = answered(wire, "search", {"frage": "wages", "q": "labour"})
+        assert [one["id"] for one in found["results"]] == ["W1", "W2"]
+        assert answered(wire, "nachschlagen", {"kennung": "W1", "type": "x", "note": "y"})["title"] == "Wages"
+        (listed,) = wire.answers(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+        said = json.dumps(listed)
+        for name in ("nachschlagen", "frage", "kennung", "search_query", "searchTerm", "web_search", "get_document"):
+            assert name not in said
+
+
+def test_the_example_calls_of_the_descriptions_are_canonical(wire: Wire) -> None:
+    (listed,) = wire.answers(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+    (example,) = re.findall(r"Example: (\{.*?\})", listed["result"]["tools"][0]["description"])
+    found = answered(wire, "search", json.loads(example))
+    assert found["results"] and "warnings" not in found
+
+
 # Long documents -----------------------------------------------------------------------------------------------
 
 
