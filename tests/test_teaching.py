@@ -361,6 +361,7 @@ def test_an_id_that_looks_like_a_part_is_itself_if_there_is_such_a_document(long
 
 def test_lines_are_counted_whatever_ends_them(long: Wire) -> None:
     assert inside(opened(called(long, "fetch", {"id": "short#L2"}))) == "b\nc"
-    assert "ends before line 4" in failed(called(long, "fetch", {"id": "short#L4"}))
+    said = failed(called(long, "fetch", {"id": "short#L4"}))
+    assert said == "Document “short” ends before line 4; fetch it without a line to see how long it is."
     assert failed(called(long, "fetch", {"id": "nowhere#L2"})).startswith("No document has the id “nowhere#L2”.")
     assert failed(called(long, "fetch", {"id": "short#L0"})).startswith("No document has the id “short#L0”.")

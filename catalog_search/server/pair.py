@@ -72,7 +72,7 @@ def search_and_fetch(corpora: Corpora, texts: Texts, *, part_bytes: int = PART_B
                 output_schema=schemas["fetch_output"],
                 annotations=READ_ONLY,
             ),
-            partial(fetch, part_bytes),
+            partial(fetch, texts, part_bytes),
             main="id",
             literal=True,
             hidden=_FETCH_HIDDEN,
@@ -104,7 +104,7 @@ def search(texts: Texts, shelf: Shelf, arguments: dict[str, Any]) -> Answer:
     return {"results": results}, extras
 
 
-def fetch(part_bytes: int, shelf: Shelf, arguments: dict[str, Any]) -> dict[str, Any]:
+def fetch(texts: Texts, part_bytes: int, shelf: Shelf, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return what fetch answers; `metadata` is flat, name → text, and says that none of it is to be obeyed.
 
     Raises:
@@ -114,9 +114,7 @@ def fetch(part_bytes: int, shelf: Shelf, arguments: dict[str, Any]) -> dict[str,
     id, document, line, character = _place(shelf, arguments)
     part = part_of(document.text, line, character, part_bytes)
     if part is None:
-        raise QueryError(
-            f"document {code(id)} ends before line {line:,}; fetch it without a line to see how long it is"
-        )
+        raise QueryError(texts.say("ends_before", id=_short(id), line=line))
     metadata = {
         name: _short(plainly(value)) for name, value in document.as_json()["metadata"].items() if value is not None
     }
