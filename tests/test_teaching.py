@@ -315,6 +315,13 @@ def long(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         {"id": "one", "title": "Wages of one line", "text": "é" * 50_000},
         {"id": "lines#L2", "title": "An id like a part's", "text": "itself"},
         {"id": "short", "title": "Wages, short", "text": "a\r\nb\rc\n"},
+        {
+            "id": "wide",
+            "title": "Wide " * 1_000,
+            "keywords": "|".join(f"word {n}" for n in range(9_000)),
+            "a": "x" * 9_000,
+        }
+        | {f"field {n}": "y" * 1_000 for n in range(40)},
         *({"id": str(n), "title": f"Wages {n}"} for n in range(1_000)),
         {"id": "huge", "title": "Wages k", "text": "Wages " * 333_334},
     ]
@@ -365,3 +372,14 @@ def test_lines_are_counted_whatever_ends_them(long: Wire) -> None:
     assert said == "Document “short” ends before line 4; fetch it without a line to see how long it is."
     assert failed(called(long, "fetch", {"id": "nowhere#L2"})).startswith("No document has the id “nowhere#L2”.")
     assert failed(called(long, "fetch", {"id": "short#L0"})).startswith("No document has the id “short#L0”.")
+
+
+def test_fields_that_are_long_or_many_are_shortened_and_that_is_said(long: Wire) -> None:
+    found = opened(called(long, "fetch", {"id": "wide"}))
+    assert len(json.dumps(found)) < 40_000
+    assert found["title"].endswith("…") and found["metadata"]["keywords"].endswith("…")
+    assert found["metadata"]["a"] == "x" * 2_000 + "…"
+    assert found["metadata"]["field 0"] == "y" * 1_000 and "field 39" not in found["metadata"]
+    (note,) = found["notes"]
+    assert note.startswith("Long fields are shortened, and what is beyond them is left out: keywords, a, field 7,")
+    assert len(json.dumps(called(long, "search", {"query": "wide"}))) < 5_000
