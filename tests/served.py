@@ -129,8 +129,8 @@ def serving(configuration: Configuration, journal: Journal | None = None) -> Ite
         bounds=configuration.bounds,
     )
     address = Address("127.0.0.1", 0)
-    opened = open_socket(address)
     application = make_application(shelf, configuration, address, journal or Journal())
+    opened = open_socket(address)
     service = Service(application)
     thread = threading.Thread(target=asyncio.run, args=(service.serve(sockets=[opened]),), daemon=True)
     thread.start()

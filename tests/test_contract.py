@@ -28,7 +28,7 @@ from catalog_search.server import (
     tool_error,
     tool_result,
 )
-from catalog_search.server.corpus import Corpora, Corpus
+from catalog_search.server.corpus import Corpora, Corpus, fetch_description, search_description
 from catalog_search.server.parts import lines_of, part_of
 from catalog_search.server.texts import LOCALES, _all
 from catalog_search.server.tools import Serving, Tool, answer, make_server
@@ -291,6 +291,11 @@ def test_a_long_text_comes_in_parts() -> None:
     assert len(parts) > 1
 
 
+def test_a_line_beyond_the_end_is_an_error_that_says_so() -> None:
+    said = asked(registered(locale="de", not_found=ValueError), "fetch", id="3", from_line=7).content[0].text  # type: ignore[union-attr]
+    assert said.startswith("Das Dokument „3“ endet vor Zeile 7")
+
+
 class Missing(Exception):
     pass
 
@@ -452,12 +457,16 @@ def test_several_catalogues_are_named_with_their_sizes() -> None:
     told = Corpora(each)
     assert told.name == "catalog-search"
     assert told.what() == (
-        'the 9 catalogues "Catalogue 1" by Office (1 document, language en), '
-        '"Catalogue 2" (2 documents, language en), "Catalogue 3" (3 documents, language en), '
-        '"Catalogue 4" (4 documents, language en), "Catalogue 5" (5 documents, language en), '
-        '"Catalogue 6" (6 documents, language en), 3 more'
+        'the 9 catalogues "Catalogue 1" (1 document, en), "Catalogue 2" (2 documents, en), '
+        '"Catalogue 3" (3 documents, en), "Catalogue 4" (4 documents, en), "Catalogue 5" (5 documents, en), 4 more'
     )
-    assert Corpora(each[:2])._replace(each=each[:2]).title == "Catalogue 1, Catalogue 2"
+    assert Corpora(each[:1]).what() == 'the catalogue "Catalogue 1" by Office: 1 document, language en'
+    assert Corpora(each[:2]).title == "Catalogue 1, Catalogue 2"
+    for corpora in (Corpora([one._replace(title="t" * 900, publisher="p" * 900) for one in each]),
+                    Corpora([each[0]._replace(title="t" * 900, publisher="p" * 900)])):  # fmt: skip
+        assert len(search_description(corpora.what(), example="x" * 900)) < 1_000
+        assert len(fetch_description(corpora.what())) < 1_000
+        assert len(corpora.title) < 400
     with built([{"id": "1", "title": "Wages"}]).catalog as catalog:
         assert Corpora([Corpus.of(catalog)]).what() == 'the catalogue "tested": 1 document, language en'
         assert Corpora([Corpus.of(catalog)]).example == "Wages"

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from catalog_search.server.shelf import Shelf
 
 LONGEST_EXAMPLE = 60
-NAMED = 6
+LONGEST_TITLE = 120
+"""Characters of the title of one catalogue, and of its publisher; of each of several, half."""
+NAMED = 5
 """So many catalogues are named one by one."""
 
 # A word that the vocabulary translates shows most; one that the source itself never uses, and that finds most.
@@ -49,10 +51,8 @@ class Corpus(NamedTuple):
         )
 
     def size(self) -> str:
+        """Return how many documents there are, in words."""
         return "1 document" if self.documents == 1 else f"{self.documents:,} documents"
-
-    def named(self) -> str:
-        return f'"{self.title}"' + (f" by {self.publisher}" if self.publisher else "")
 
 
 class Corpora(NamedTuple):
@@ -73,7 +73,8 @@ class Corpora(NamedTuple):
     @property
     def title(self) -> str:
         """The catalogues' titles."""
-        return _several(one.title for one in self.each)
+        most = LONGEST_TITLE if len(self.each) == 1 else LONGEST_TITLE // 2
+        return _several(_cut(one.title, most) for one in self.each)
 
     @property
     def example(self) -> str:
@@ -84,9 +85,10 @@ class Corpora(NamedTuple):
         """Return what is searched, to stand in a sentence."""
         if len(self.each) == 1:
             (one,) = self.each
-            return f"the catalogue {one.named()}: {one.size()}, language {one.language}"
-        each = _several(f"{one.named()} ({one.size()}, language {one.language})" for one in self.each)
-        return f"the {len(self.each)} catalogues {each}"
+            by = f" by {_cut(one.publisher, LONGEST_TITLE)}" if one.publisher else ""
+            return f'the catalogue "{_cut(one.title, LONGEST_TITLE)}"{by}: {one.size()}, language {one.language}'
+        each = (f'"{_cut(one.title, LONGEST_TITLE // 2)}" ({one.size()}, {one.language})' for one in self.each)
+        return f"the {len(self.each)} catalogues {_several(each)}"
 
     def instructions(self) -> str:
         """Return what a client tells its model about the server."""
@@ -154,3 +156,7 @@ def shortened(text: str) -> str:
     if len(text) <= LONGEST_EXAMPLE:
         return text
     return text[: LONGEST_EXAMPLE + 1].rpartition(" ")[0] or text[:LONGEST_EXAMPLE]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most].rstrip()}…"

@@ -25,6 +25,8 @@ def repaired(message: Any) -> Any:
         del message["params"]
     if message["method"] == "tools/call" and "id" in message:
         message["params"] = _params(message.get("params", {}))
+    if isinstance(message.get("params"), dict) and "_meta" in message["params"]:
+        message["params"] = _with_sound_meta(message["params"])
     return message
 
 
@@ -43,3 +45,15 @@ def _params(params: Any) -> dict[str, Any]:
         name, arguments = (*params, None, None)[:2]
         return {"name": name, "arguments": {"params": arguments}}
     return {"name": params}
+
+
+def _with_sound_meta(params: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what is said about a request and cannot be: it is not what is asked."""
+    rest = {key: value for key, value in params.items() if key != "_meta"}
+    meta = params["_meta"]
+    if not isinstance(meta, dict):
+        return rest
+    token = meta.get("progressToken")
+    if isinstance(token, bool) or not isinstance(token, str | int | None):
+        meta = {key: value for key, value in meta.items() if key != "progressToken"}
+    return {**rest, "_meta": meta}

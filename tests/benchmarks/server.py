@@ -1,0 +1,221 @@
+"""The server under load: calls a second beside a bare Starlette application, and what many and hostile clients get.
+
+    python tests/benchmarks/server.py                       # the whole: some four minutes
+    python tests/benchmarks/server.py --seconds 10          # each load for ten seconds
+
+Everything is measured in one run on one machine, client and servers on the same processors; what else runs there
+counts too. The bare application reads the same requests as JSON and sends one answer of the same size. Exit status 1
+if a requirement is not met.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from load import MODERN, PROTOCOL, Call, Load, Tally, assault, call, resident
+from report import ROOT
+
+from catalog_search import Catalog, build
+
+CLIENTS = 16
+ROUNDS = 3
+BARE = """\
+import json, sys
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+answer = json.loads(sys.stdin.readline())
+
+async def mcp(request):
+    await request.json()
+    return JSONResponse(answer)
+
+app = Starlette(routes=[Route("/mcp", mcp, methods=["POST"])])
+config = uvicorn.Config(app, port=0, log_level="error", access_log=False, lifespan="off", http="h11", loop="asyncio")
+config.load()
+opened = config.bind_socket()
+print(f"Serving at http://127.0.0.1:{opened.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
+uvicorn.Server(config).run(sockets=[opened])
+"""
+CONFIG = """\
+listen: 127.0.0.1:0
+anonymous: true
+log_level: {level}
+collections: {{oecd: {{path: oecd.db, public: true}}}}
+bounds: {{calls_per_second: 0}}
+"""
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, command: Sequence[str], said: str = "") -> None:
+        self._log = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=self._log, text=True)
+        assert self.process.stdin is not None
+        self.process.stdin.write(said + "\n")
+        self.process.stdin.flush()
+        self.port = self._port()
+
+    def _port(self) -> int:
+        import time
+
+        for _ in range(600):
+            time.sleep(0.05)
+            log = os.pread(self._log.fileno(), 100_000, 0).decode()
+            if found := re.search(r"at http://.*?:(\d+)/mcp", log):
+                return int(found[1])
+            if self.process.poll() is not None:
+                break
+        raise SystemExit(f"a server did not start: {log}")
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+
+def calls(database: Path, version: str) -> list[Call]:
+    """Return searches and fetches of the catalogue of the OECD, with what their answers must hold."""
+    questions = [
+        "labor force",
+        "inflation",
+        "hourly wages of nurses",
+        "co2 emissions",
+        "house prices",
+        "gdp per capita",
+    ]
+    found = []
+    with Catalog.open(database) as catalog:
+        for question in questions:
+            first = catalog.search(question).results[0].id
+            found.append(call("search", {"query": question}, f'"id":{json.dumps(first)}', version))
+            found.append(call("fetch", {"id": first}, f'"id":{json.dumps(first)}', version))
+    return found
+
+
+def rate(port: int, made: Sequence[Call], seconds: float) -> tuple[float, Tally]:
+    tally = asyncio.run(Load(port, made, CLIENTS).run(seconds))
+    return tally.right / seconds, tally
+
+
+class Report:
+    """Prints each requirement with what was measured, and remembers whether one was not met."""
+
+    def __init__(self) -> None:
+        self.failed = False
+
+    def say(self, met: bool, what: str) -> None:
+        self.failed |= not met
+        print(f"{'ok  ' if met else 'FAIL'}  {what}", flush=True)
+
+
+def beside_bare(folder: Path, seconds: float, report: Report) -> None:
+    database = folder / "oecd.db"
+    modern, handshake = calls(database, MODERN), calls(database, PROTOCOL)
+    with Catalog.open(database) as catalog:
+        results = [{"id": r.id, "title": r.title, "url": r.url} for r in catalog.search("labor force").results]
+    text = json.dumps({"results": results})
+    answer = {"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": text}], "structuredContent": {"results": results}}}  # fmt: skip
+    ours = Server([sys.executable, "-m", "catalog_search", "serve", "--config", str(folder / "quiet.yaml")])
+    bare = Server([sys.executable, "-c", BARE], json.dumps(answer))
+    anything = [Call(one.request, b'"results"') for one in modern]
+    figures: dict[str, list[float]] = {}
+    try:
+        for _ in range(ROUNDS):  # in turn, so that whatever else the machine does weighs on all of them
+            for name, port, made in (
+                ("bare Starlette", bare.port, anything),
+                (f"catalog-search, {MODERN}", ours.port, modern),
+                (f"catalog-search, {PROTOCOL}", ours.port, handshake),
+            ):
+                found, tally = rate(port, made, seconds)
+                figures.setdefault(name, []).append(found)
+                if tally.wrong or tally.lost:
+                    report.say(False, f"{name}: {tally.wrong} wrong, {tally.lost} lost: {tally.samples}")
+    finally:
+        ours.end(), bare.process.kill(), bare.process.wait()
+    best = {name: sorted(ones)[len(ones) // 2] for name, ones in figures.items()}
+    for name, found in best.items():
+        print(f"      {name}: {found:,.0f} calls/s (median of {ROUNDS}; {CLIENTS} clients)")
+    base = best.pop("bare Starlette")
+    for name, found in best.items():
+        report.say(found >= 0.5 * base, f"{name}: {found / base:.2f} of the bare application; 0.50 is wanted")
+
+
+def under_load(folder: Path, clients: int, seconds: float, report: Report) -> None:
+    made = calls(folder / "oecd.db", PROTOCOL) + calls(folder / "oecd.db", MODERN)
+    server = Server([sys.executable, "-m", "catalog_search", "serve", "--config", str(folder / "quiet.yaml")])
+    try:
+        tally = asyncio.run(Load(server.port, made, clients // 2).run(seconds / 2))
+        middle, slow = tally.quantile(0.5), tally.quantile(0.99)
+        report.say(tally.refused == tally.wrong == tally.lost == 0, f"{clients // 2} clients: {tally.right:,} calls, none refused, wrong or lost")  # fmt: skip
+        report.say(slow <= 10 * middle, f"{clients // 2} clients: p50 {middle:.0f} ms, p99 {slow:.0f} ms; at most 10 × is wanted")  # fmt: skip
+
+        async def whole() -> tuple[Tally, int, int]:
+            load = Load(server.port, made, clients)
+            running = asyncio.create_task(load.run(seconds))
+            await asyncio.sleep(seconds / 6)
+            early = resident(server.process.pid)
+            await asyncio.sleep(seconds * 5 / 6 - 0.5)
+            late = resident(server.process.pid)
+            return await running, early, late
+
+        tally, early, late = asyncio.run(whole())
+        share = tally.right / max(1, tally.all)
+        report.say(share >= 0.99 and not tally.wrong and not tally.lost, f"{clients} clients for {seconds:g} s: {tally.right:,} right ({share:.2%}), {tally.refused} refused, {tally.wrong} wrong, {tally.lost} lost; {tally.right / seconds:,.0f} calls/s, p50 {tally.quantile(0.5):.0f} ms, p99 {tally.quantile(0.99):.0f} ms {tally.samples}")  # fmt: skip
+        report.say(late <= 1.1 * early, f"memory {early / 2**20:.1f} MB at {seconds / 6:g} s, {late / 2**20:.1f} MB at {seconds:g} s ({late / max(1, early):.2f}); at most 1.10 × is wanted")  # fmt: skip
+
+        statuses = asyncio.run(assault(server.port, 10_000))
+        tally = asyncio.run(Load(server.port, made, clients // 4).run(3.0))
+        report.say(tally.right > 0 and not (tally.wrong or tally.lost), f"after 10,000 hostile messages ({dict(sorted(statuses.items()))}): {tally.right:,} calls right, {tally.wrong} wrong, {tally.lost} lost")  # fmt: skip
+        told = resident(server.process.pid)
+        print(f"      memory after it {told / 2**20:.1f} MB")
+
+        async def end() -> Tally:
+            load = Load(server.port, made, clients)
+            running = asyncio.create_task(load.run(30.0))
+            await asyncio.sleep(3.0)
+            load.ending = True
+            server.process.send_signal(signal.SIGTERM)
+            return await running
+
+        tally = asyncio.run(end())
+        status = server.process.wait(30)
+        report.say(status == 0 and not (tally.lost or tally.wrong), f"SIGTERM under {clients} clients: {tally.right:,} calls right, {tally.lost} lost, exit status {status}")  # fmt: skip
+    finally:
+        server.process.kill()
+        server.process.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long the clients go on")
+    parser.add_argument("--clients", type=int, default=200, help="how many at once")
+    options = parser.parse_args()
+    report = Report()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        build(ROOT / "data" / "oecd" / "catalog.yaml", folder / "oecd.db")
+        (folder / "quiet.yaml").write_text(CONFIG.format(level="error"), "utf-8")
+        print(f"{os.cpu_count()} processors, load average before {os.getloadavg()[0]:.1f}")
+        beside_bare(folder, min(5.0, options.seconds / 4), report)
+        under_load(folder, options.clients, options.seconds, report)
+        print(f"load average after {os.getloadavg()[0]:.1f}")
+    raise SystemExit(1 if report.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
