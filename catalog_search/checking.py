@@ -50,7 +50,7 @@ def check(path: str | os.PathLike[str]) -> Checked:
             _counts(connection, int(database.catalog["documents"]), found)
             _normal_forms(connection, found)
             _index(database.name, found)
-            questions = _questions(connection)
+            questions = sample_questions(connection)
     finally:
         database.close()
     with Catalog.open(path) as catalog:
@@ -127,7 +127,7 @@ def _copied(path: str) -> Iterator[sqlite3.Connection]:
             connection.close()
 
 
-def _questions(connection: sqlite3.Connection) -> list[str]:
+def sample_questions(connection: sqlite3.Connection) -> list[str]:
     """Return sample questions, always the same for the same file."""
     (count,) = connection.execute("SELECT count(*) FROM documents").fetchone()
     places = sorted({count * share // 4 for share in range(4)}) if count else []

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from catalog_search.catalog import Catalog
+    from catalog_search.checking import Checked
+    from catalog_search.d1check import Fitting
 
 LONGEST_PAGE, FARTHEST = 1_000, 1_000_000
 
@@ -218,10 +220,10 @@ def fetch(database: str, id_: str, json_: bool) -> None:
 @click.argument("question", required=False)
 @click.option(
     "--dialect",
-    type=click.Choice(["glob", "fts"]),
+    type=click.Choice(["glob", "fts", "d1"]),
     default="glob",
     show_default=True,
-    help="By patterns on the columns, or by the index.",
+    help="By patterns on the columns; by the index; or by the index within the limits of Cloudflare D1.",
 )
 @click.option("--ask", is_flag=True, help="The whole search as one statement; its parameter ?1 is the question.")
 @click.option("--named", is_flag=True, help="With --ask: the parameter is :question, for Datasette.")
@@ -278,18 +280,25 @@ def info(database: str, json_: bool) -> None:
 
 @main.command()
 @database
+@click.option("--target", type=click.Choice(["d1"]), help="Check instead whether it fits into Cloudflare D1.")
 @as_json
-def check(database: str, json_: bool) -> None:
+def check(database: str, target: str | None, json_: bool) -> None:
     """Check a database, whole.
 
     The integrity of the file, its format, every normal form, its index, and that every way to ask gives the same
-    answer. Exit status 1 if there is a fault.
+    answer. With --target d1: the length of every row and of the script that `export d1` would write, questions
+    under D1's limits, and what they read there. Exit status 1 if there is a fault.
     """
-    from catalog_search.checking import check as check_database
+    if target:
+        from catalog_search.d1check import check_d1
 
-    found = check_database(database)
+        found: Checked | Fitting = check_d1(database)
+    else:
+        from catalog_search.checking import check as check_database
+
+        found = check_database(database)
     if json_:
-        print_json({"database": database, "ok": not found.faults, "checked": found.checked, "faults": found.faults})
+        print_json({"database": database, "ok": not found.faults, **found._asdict()})
     else:
         for line in found.checked:
             click.echo(f"{click.style('ok', fg='green')}     {visible(line)}")
@@ -390,6 +399,47 @@ def evaluate(database: str, judged: str, limit: int, worst_: int, fail_under: tu
     below = [f"{name} is {figures[name]}, below {number:g}" for name, number in least.items() if figures[name] < number]
     if below:
         raise click.ClickException("; ".join(below))
+
+
+# export -----------------------------------------------------------------------------------------------------
+
+
+@main.group()
+def export() -> None:
+    """Take a catalogue to Cloudflare."""
+
+
+@export.command("d1")
+@database
+@click.option("-o", "--output", metavar="SEED.sql", type=click.Path(), required=True, help="The file to write.")
+@click.option("--parts", is_flag=True, help="Write SEED.data.sql and SEED.index.sql, to be run in this order.")
+@click.option(
+    "--since", metavar="OLD.db", type=click.Path(), help="Write only what differs from the database exported before."
+)
+@as_json
+def export_d1(database: str, output: str, parts: bool, since: str | None, json_: bool) -> None:
+    """Write a catalogue as SQL for Cloudflare D1.
+
+    Run on an empty database there, the script makes the same catalogue: every table, its indexes, and the
+    full-text index. Equal databases give equal scripts. With --since it makes the new catalogue of the old one,
+    writes few rows, for D1 bills them, and fails at once on a database that is not the old one.
+
+    \b
+    Examples:
+        catalog-search export d1 oecd.db -o seed.sql
+        npx wrangler d1 execute oecd --remote --file seed.sql
+        catalog-search export d1 new.db -o changes.sql --since oecd.db
+    """
+    from catalog_search.export import export_d1 as write_script
+
+    if parts and since is not None:
+        raise click.UsageError("what changed is one script: --since goes without --parts")
+    written = write_script(database, output, parts=parts, since=since)
+    if json_:
+        print_json({"database": database, "files": [one._asdict() for one in written]})
+    else:
+        for one in written:
+            click.echo(f"{visible(one.path)}: {count(one.statements, 'statement')}, {one.bytes:,} bytes")
 
 
 # serve ------------------------------------------------------------------------------------------------------

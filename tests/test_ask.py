@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from d1strict import SUPPORTED, D1Strict, statements_of
+from d1local import D1
+from d1strict import SUPPORTED, D1Strict
 from hypothesis import given, settings
-from node import installed
 from support import CASES, SHARED, asked_of, assigned_characters, built, cases
 from test_equality import HOSTILE_ROWS, PAIRS, QUESTIONS, QUICK, ROWS
 
@@ -276,31 +276,6 @@ def test_the_d1_strict_connection_refuses_what_d1_refuses(hostile_path: str) -> 
             with pytest.raises(sqlite3.OperationalError):
                 strict.execute(sql)
         assert strict.execute("SELECT typeof(?1) AS a, 2 AS b, 3 AS b", (1,)) == [{"a": "real", "b": 3}]
-
-
-class D1:
-    """A local D1 of workerd."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            ["node", str(installed() / "d1.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def send(self, **message: Any) -> dict[str, Any]:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps(message) + "\n")
-        self._process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
-        assert answer["ok"], answer["error"]
-        return answer
-
-    def load(self, path: str) -> None:
-        """Load a catalogue's database, as an import does."""
-        for sql in statements_of(path):
-            self.send(batch=[sql])
-
-    def close(self) -> None:
-        self._process.communicate(timeout=60)
 
 
 @pytest.fixture

@@ -24,13 +24,14 @@ yamlfile
 text language packs
 template settings
 encodings csvfile jsonfile formats sqlitefile sections revision textfiles source
-statements database
+statements database d1
 expansion vocabulary
-query ranking relaxing
+conditions query ranking relaxing
 excerpt result document
 catalog
 measure relevance
 documents drafts tables changes checking scratch builder
+d1rows d1delta export d1check
 server.bounds server.holding server.shelf server.access server.configuration
 server.aliases server.calls server.envelopes server.texts server.contract server.corpus server.tools
 server.parts server.pair

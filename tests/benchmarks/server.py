@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -64,7 +65,7 @@ class Server:
     """A server in a process of its own."""
 
     def __init__(self, command: Sequence[str], said: str = "") -> None:
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=self._log, text=True)
         assert self.process.stdin is not None
         self.process.stdin.write(said + "\n")
@@ -72,8 +73,6 @@ class Server:
         self.port = self._port()
 
     def _port(self) -> int:
-        import time
-
         for _ in range(600):
             time.sleep(0.05)
             log = os.pread(self._log.fileno(), 100_000, 0).decode()
@@ -129,7 +128,8 @@ def beside_bare(folder: Path, seconds: float, report: Report) -> None:
     with Catalog.open(database) as catalog:
         results = [{"id": r.id, "title": r.title, "url": r.url} for r in catalog.search("labor force").results]
     text = json.dumps({"results": results})
-    answer = {"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": text}], "structuredContent": {"results": results}}}  # fmt: skip
+    result = {"content": [{"type": "text", "text": text}], "structuredContent": {"results": results}}
+    answer = {"jsonrpc": "2.0", "id": 1, "result": result}
     ours = Server([sys.executable, "-m", "catalog_search", "serve", "--config", str(folder / "quiet.yaml")])
     bare = Server([sys.executable, "-c", BARE], json.dumps(answer))
     anything = [Call(one.request, b'"results"') for one in modern]
@@ -159,45 +159,68 @@ def under_load(folder: Path, clients: int, seconds: float, report: Report) -> No
     made = calls(folder / "oecd.db", PROTOCOL) + calls(folder / "oecd.db", MODERN)
     server = Server([sys.executable, "-m", "catalog_search", "serve", "--config", str(folder / "quiet.yaml")])
     try:
-        tally = asyncio.run(Load(server.port, made, clients // 2).run(seconds / 2))
-        middle, slow = tally.quantile(0.5), tally.quantile(0.99)
-        report.say(tally.refused == tally.wrong == tally.lost == 0, f"{clients // 2} clients: {tally.right:,} calls, none refused, wrong or lost")  # fmt: skip
-        report.say(slow <= 10 * middle, f"{clients // 2} clients: p50 {middle:.0f} ms, p99 {slow:.0f} ms; at most 10 × is wanted")  # fmt: skip
-
-        async def whole() -> tuple[Tally, int, int]:
-            load = Load(server.port, made, clients)
-            running = asyncio.create_task(load.run(seconds))
-            await asyncio.sleep(seconds / 6)
-            early = resident(server.process.pid)
-            await asyncio.sleep(seconds * 5 / 6 - 0.5)
-            late = resident(server.process.pid)
-            return await running, early, late
-
-        tally, early, late = asyncio.run(whole())
-        share = tally.right / max(1, tally.all)
-        report.say(share >= 0.99 and not tally.wrong and not tally.lost, f"{clients} clients for {seconds:g} s: {tally.right:,} right ({share:.2%}), {tally.refused} refused, {tally.wrong} wrong, {tally.lost} lost; {tally.right / seconds:,.0f} calls/s, p50 {tally.quantile(0.5):.0f} ms, p99 {tally.quantile(0.99):.0f} ms {tally.samples}")  # fmt: skip
-        report.say(late <= 1.1 * early, f"memory {early / 2**20:.1f} MB at {seconds / 6:g} s, {late / 2**20:.1f} MB at {seconds:g} s ({late / max(1, early):.2f}); at most 1.10 × is wanted")  # fmt: skip
-
-        statuses = asyncio.run(assault(server.port, 10_000))
-        tally = asyncio.run(Load(server.port, made, clients // 4).run(3.0))
-        report.say(tally.right > 0 and not (tally.wrong or tally.lost), f"after 10,000 hostile messages ({dict(sorted(statuses.items()))}): {tally.right:,} calls right, {tally.wrong} wrong, {tally.lost} lost")  # fmt: skip
-        told = resident(server.process.pid)
-        print(f"      memory after it {told / 2**20:.1f} MB")
-
-        async def end() -> Tally:
-            load = Load(server.port, made, clients)
-            running = asyncio.create_task(load.run(30.0))
-            await asyncio.sleep(3.0)
-            load.ending = True
-            server.process.send_signal(signal.SIGTERM)
-            return await running
-
-        tally = asyncio.run(end())
-        status = server.process.wait(30)
-        report.say(status == 0 and not (tally.lost or tally.wrong), f"SIGTERM under {clients} clients: {tally.right:,} calls right, {tally.lost} lost, exit status {status}")  # fmt: skip
+        half(server, made, clients // 2, seconds / 2, report)
+        whole(server, made, clients, seconds, report)
+        hostile(server, made, clients // 4, report)
+        told_to_end(server, made, clients, report)
     finally:
         server.process.kill()
         server.process.wait()
+
+
+def counted(tally: Tally) -> str:
+    share = tally.right / max(1, tally.all)
+    said = f"{tally.right:,} right ({share:.2%}), {tally.refused} refused, {tally.wrong} wrong, {tally.lost} lost"
+    return said + (f": {tally.samples}" if tally.samples else "")
+
+
+def half(server: Server, made: Sequence[Call], clients: int, seconds: float, report: Report) -> None:
+    tally = asyncio.run(Load(server.port, made, clients).run(seconds))
+    middle, slow = tally.quantile(0.5), tally.quantile(0.99)
+    report.say(tally.right == tally.all, f"{clients} clients: {counted(tally)}; no refusal is wanted")
+    report.say(slow <= 10 * middle, f"{clients} clients: p50 {middle:.0f} ms, p99 {slow:.0f} ms; 10 × is allowed")
+
+
+def whole(server: Server, made: Sequence[Call], clients: int, seconds: float, report: Report) -> None:
+    early_at, late_at = seconds / 6, seconds - 0.5
+
+    async def measured() -> tuple[Tally, int, int]:
+        running = asyncio.create_task(Load(server.port, made, clients).run(seconds))
+        await asyncio.sleep(early_at)
+        early = resident(server.process.pid)
+        await asyncio.sleep(late_at - early_at)
+        late = resident(server.process.pid)
+        return await running, early, late
+
+    tally, early, late = asyncio.run(measured())
+    right = tally.right >= 0.99 * tally.all and not (tally.wrong or tally.lost)
+    speed = f"{tally.right / seconds:,.0f} calls/s, p50 {tally.quantile(0.5):.0f} ms, p99 {tally.quantile(0.99):.0f} ms"
+    report.say(right, f"{clients} clients for {seconds:g} s: {counted(tally)}; {speed}; 99% right is wanted")
+    memory = f"memory {early / 2**20:.1f} MB at {early_at:g} s, {late / 2**20:.1f} MB at {late_at:g} s"
+    report.say(late <= 1.1 * early, f"{memory} ({late / max(1, early):.2f} ×); 1.10 × is allowed")
+
+
+def hostile(server: Server, made: Sequence[Call], clients: int, report: Report) -> None:
+    statuses = asyncio.run(assault(server.port, 10_000))
+    print(f"      10,000 hostile messages, answered with {dict(sorted(statuses.items()))}; 0: a head that never ended")
+    tally = asyncio.run(Load(server.port, made, clients).run(3.0))
+    memory = f"memory {resident(server.process.pid) / 2**20:.1f} MB"
+    report.say(tally.right > 0 and tally.right == tally.all, f"after them: {counted(tally)}; {memory}")
+
+
+def told_to_end(server: Server, made: Sequence[Call], clients: int, report: Report) -> None:
+    async def measured() -> Tally:
+        load = Load(server.port, made, clients)
+        running = asyncio.create_task(load.run(30.0))
+        await asyncio.sleep(3.0)
+        load.ending = True
+        server.process.send_signal(signal.SIGTERM)
+        return await running
+
+    tally = asyncio.run(measured())
+    status = server.process.wait(30)
+    met = status == 0 and not (tally.lost or tally.wrong)
+    report.say(met, f"SIGTERM under {clients} clients: {counted(tally)}; exit status {status}")
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 //
 //     node d1.mjs
 //     {"sql": "SELECT ?1", "params": ["a"]}   →   {"ok": true, "results": [{"?1": "a"}], "meta": {"rows_read": …}}
-//     {"batch": ["CREATE TABLE …", "INSERT …"]}   →   {"ok": true}
+//     {"batch": ["CREATE TABLE …", "INSERT …"]}   →   {"ok": true, "rows_written": …}     (one transaction)
 //
 // A statement that D1 refuses gives {"ok": false, "error": its message}. Nothing is kept when it ends.
 
@@ -16,8 +16,8 @@ export default {
     const { sql, params, batch } = await request.json();
     try {
       if (batch) {
-        await env.DB.batch(batch.map((one) => env.DB.prepare(one)));
-        return Response.json({ ok: true });
+        const done = await env.DB.batch(batch.map((one) => env.DB.prepare(one)));
+        return Response.json({ ok: true, rows_written: done.reduce((sum, one) => sum + one.meta.rows_written, 0) });
       }
       const { results, meta } = await env.DB.prepare(sql).bind(...(params ?? [])).all();
       return Response.json({ ok: true, results, meta });
