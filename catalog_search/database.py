@@ -40,7 +40,7 @@ STEPS = 1_000
 # What a statement may do. It may not write, attach, load or ask for anything else: not even if a caller's text
 # became SQL, which it never does.
 _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
-_PRAGMAS = frozenset({"data_version", "integrity_check", "page_count", "page_size"})
+_PRAGMAS = frozenset({"data_version", "integrity_check", "page_count", "page_size", "table_list", "table_xinfo"})
 
 
 class Limits(NamedTuple):
