@@ -79,6 +79,13 @@ def test_the_metadata_says_what_is_needed(built: Path) -> None:
         for line in metadata.splitlines()
         if line.startswith("Requires-Dist") and "extra" not in line
     }
-    assert {one.split("<")[0].lower() for one in needed} == {"click", "mcp", "pyyaml", "sqlite-utils", "unidecode"}
+    assert {one.split("<")[0].lower() for one in needed} == {
+        "click",
+        "markdown-it-py",
+        "mcp",
+        "pyyaml",
+        "sqlite-utils",
+        "unidecode",
+    }
     assert "License-Expression: MIT" in metadata
     assert "# catalog-search" in metadata
