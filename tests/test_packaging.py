@@ -82,5 +82,12 @@ def test_the_metadata_says_what_is_needed(built: Path) -> None:
     assert {one.split("<")[0].lower() for one in needed} == {
         "click", "markdown-it-py", "mcp", "pyyaml", "sqlite-utils", "unidecode",
     }  # fmt: skip
+        "click",
+        "markdown-it-py",
+        "mcp",
+        "pyyaml",
+        "sqlite-utils",
+        "unidecode",
+    }
     assert "License-Expression: MIT" in metadata
     assert "# catalog-search" in metadata
