@@ -106,6 +106,15 @@ def calls(database: Path, version: str) -> list[Call]:
     return found
 
 
+def cpu_seconds(process: int) -> float:
+    """Return the processor time that a process has taken; 0 where that cannot be known."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def rate(port: int, made: Sequence[Call], seconds: float) -> tuple[float, Tally]:
     tally = asyncio.run(Load(port, made, CLIENTS).run(seconds))
     return tally.right / seconds, tally
@@ -134,14 +143,17 @@ def beside_bare(folder: Path, seconds: float, report: Report) -> None:
     bare = Server([sys.executable, "-c", BARE], json.dumps(answer))
     anything = [Call(one.request, b'"results"') for one in modern]
     figures: dict[str, list[float]] = {}
+    taken: dict[str, list[float]] = {}
     try:
         for _ in range(ROUNDS):  # in turn, so that whatever else the machine does weighs on all of them
-            for name, port, made in (
-                ("bare Starlette", bare.port, anything),
-                (f"catalog-search, {MODERN}", ours.port, modern),
-                (f"catalog-search, {PROTOCOL}", ours.port, handshake),
+            for name, server, made in (
+                ("bare Starlette", bare, anything),
+                (f"catalog-search, {MODERN}", ours, modern),
+                (f"catalog-search, {PROTOCOL}", ours, handshake),
             ):
-                found, tally = rate(port, made, seconds)
+                before = cpu_seconds(server.process.pid)
+                found, tally = rate(server.port, made, seconds)
+                taken.setdefault(name, []).append((cpu_seconds(server.process.pid) - before) / max(1, tally.all))
                 figures.setdefault(name, []).append(found)
                 if tally.wrong or tally.lost:
                     report.say(False, f"{name}: {tally.wrong} wrong, {tally.lost} lost: {tally.samples}")
@@ -149,7 +161,10 @@ def beside_bare(folder: Path, seconds: float, report: Report) -> None:
         ours.end(), bare.process.kill(), bare.process.wait()
     best = {name: sorted(ones)[len(ones) // 2] for name, ones in figures.items()}
     for name, found in best.items():
-        print(f"      {name}: {found:,.0f} calls/s (median of {ROUNDS}; {CLIENTS} clients)")
+        print(
+            f"      {name}: {found:,.0f} calls/s (median of {ROUNDS}; {CLIENTS} clients), "
+            f"{sorted(taken[name])[ROUNDS // 2] * 1_000:.2f} ms of the server's processor a call"
+        )
     base = best.pop("bare Starlette")
     for name, found in best.items():
         report.say(found >= 0.5 * base, f"{name}: {found / base:.2f} of the bare application; 0.50 is wanted")
