@@ -180,9 +180,17 @@ def test_an_option_is_honoured_and_that_is_said(wire: Wire) -> None:
 
 
 def test_a_collection_that_is_not_there_is_ignored_and_that_is_said(wire: Wire) -> None:
-    found = answered(wire, "search", {"query": "wages", "collections": ["tested", "web"]})
-    assert [one["id"] for one in found["results"]] == ["W1", "W2"]
-    assert found["warnings"][0] == "Ignored: web."
+    for asked, said in (
+        (
+            ["tested", "web"],
+            '“collections” was honoured as collections = ["tested"], though search does not ask for it.',
+        ),
+        (["web"], "Ignored: collections."),
+        ("web", "Ignored: collections."),
+    ):
+        found = answered(wire, "search", {"query": "wages", "collections": asked})
+        assert [one["id"] for one in found["results"]] == ["W1", "W2"]
+        assert found["warnings"] == [said, 'The canonical call: search {"query": "wages"}']
 
 
 def test_without_a_text_the_answer_teaches_by_an_example_that_has_an_answer(wire: Wire) -> None:

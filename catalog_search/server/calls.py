@@ -353,11 +353,14 @@ def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return _number(value)
-        return value if isinstance(value, str) and value.strip() else None
+            value = _number(value)
+        known = isinstance(value, str) and value.strip() and value in schema.get("enum", (value,))
+        return value if known else None
     if kind == "array":
-        items = value if isinstance(value, list) else [value]
-        fitted = [_fitted(item, schema.get("items", {})) for item in items]
+        items = schema.get("items", {})
+        fitted = [_fitted(item, items) for item in (value if isinstance(value, list) else [value])]
+        if "enum" in items:  # what is known of several is better than nothing
+            fitted = [item for item in fitted if item is not None]
         return fitted if fitted and None not in fitted else None
     if kind == "object":
         return value if isinstance(value, dict) else None
