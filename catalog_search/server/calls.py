@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catalog_search.server.aliases import ALIASES, VERBS, WRAPPERS, Aliases, words_of
@@ -259,9 +260,15 @@ def _keys_for(main: str, value: Mapping[str, Any], aliases: Aliases) -> Iterator
     if len(value) <= MOST:
         spelled = {"".join(words_of(key)): key for key in sorted(value)}
         for name in names:
-            key = spelled.get("".join(words_of(name)))
+            key = spelled.get(_spelling(name))
             if key is not None and key not in names:
                 yield key
+
+
+@cache
+def _spelling(name: str) -> str:
+    """Return a name of ours without regard to case and joints; there are few, and each is compared in every call."""
+    return "".join(words_of(name))
 
 
 def _of_kind(key: str, aliases: Aliases) -> bool:
