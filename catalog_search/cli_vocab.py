@@ -87,7 +87,7 @@ def print_bad_lines(lines: Sequence[tuple[str, BadLine]], total: int) -> None:
 
 @click.group()
 def vocab() -> None:
-    """Measure, check and defend the vocabulary: what each pair adds to the answers, and what a change takes."""
+    """Measure, check and defend the vocabulary."""
 
 
 @vocab.command("measure")
@@ -270,7 +270,7 @@ def vocab_diff(
 def vocab_accept(
     database: str, old: str, new: str, judged: tuple[str, ...], allow: tuple[str, ...], json_: bool
 ) -> None:
-    """Refuse a change of the vocabulary that loses a judged answer.
+    """Refuse a change that loses a judged answer.
 
     A judged answer is lost when a right document leaves the first page and none as right takes its place, or
     when a question without a strict answer gets one that holds no right document. Each loss is printed with

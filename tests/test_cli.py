@@ -124,6 +124,7 @@ def test_the_commands_are_those_of_the_documentation() -> None:
         "sql",
         "info",
         "check",
+        "misses",
         "vocab",
         "evaluate",
         "export",
