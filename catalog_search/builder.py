@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,8 @@ def build(
         else Vocabulary([], language, settings.title)
     )
     source = open_source(settings, records)
+    if source.revision is not None:
+        settings = replace(settings, provenance=replace(settings.provenance, revision=source.revision))
     if vocabulary.language.tag != language.tag:
         source.notes.append(f"The vocabulary says it is {vocabulary.language.tag}; it is read as {language.tag}.")
         vocabulary = Vocabulary(vocabulary.pairs, language, vocabulary.source_name, vocabulary.path)

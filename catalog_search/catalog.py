@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from catalog_search.database import Database, Statements
 from catalog_search.document import Document
-from catalog_search.errors import DocumentNotFound, QueryError, nearest
+from catalog_search.errors import BoundReached, DocumentNotFound, QueryError, nearest
 from catalog_search.expansion import (
     Asked,
     Expansion,
@@ -37,6 +38,8 @@ from catalog_search.text import cut as cut_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from catalog_search.expansion import Find
 
 LONGEST_PAGE = 1_000
 FARTHEST = 1_000_000
@@ -64,22 +67,21 @@ class Catalog:
     """
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._database = self.database = database
         self.info: Mapping[str, str] = database.catalog
         """What the catalogue is: name, title, language, publisher, licence, revision, … all text."""
+        carried = database.carried()
+        self._statements = Statements(carried.statements)
+        self._language = Language(
+            tag=self.info["language"],
+            name=self.info["language"],
+            stop_words=frozenset(word for (word,) in carried.stop_words),
+            rules=tuple(Rule(*row) for row in carried.rules),
+            messages=dict(carried.messages),
+        )
         with database.errors():
-            execute = database.connection().execute
-            self._statements = Statements(execute("SELECT name, sql FROM statements"))
-            self._language = Language(
-                tag=self.info["language"],
-                name=self.info["language"],
-                stop_words=frozenset(word for (word,) in execute("SELECT word FROM stopwords")),
-                rules=tuple(
-                    Rule(*row) for row in execute("SELECT kind, form, replacement, least FROM rules ORDER BY position")
-                ),
-                messages=dict(execute("SELECT key, sentence FROM messages")),
-            )
-            self._facets: list[str] = json.loads(self.info["facets"])
+            self.facets: list[str] = json.loads(self.info["facets"])
+            """The names that `where` and `facets` take."""
         self._longest = int(self.info["longest_asked"])
         self._figures = {name: float(self.info[name]) for name in ("documents", "title_words", "body_words")}
 
@@ -95,11 +97,43 @@ class Catalog:
         """
         return cls(Database(path))
 
+    @staticmethod
+    def connect(address: str, *, token: str | None = None, base_url: str | None = None, seconds: float = 30) -> Catalog:
+        """Connect to a catalogue in Cloudflare D1, over Cloudflare's HTTP API.
+
+        Its searches give the first ten documents at most, without facets, counts and explanations. The API takes some
+        four calls a second, and a search two: it suits the command line and programs of one user; `export worker`
+        makes what serves many.
+
+        Args:
+            address: `d1://ACCOUNT/DATABASE`, the ids of both.
+            token: a token with the permission D1 Read; that of the environment's CLOUDFLARE_API_TOKEN by default.
+            base_url: of the API; the environment's CLOUDFLARE_API_BASE_URL or Cloudflare's by default.
+            seconds: how long one call may take.
+
+        Raises:
+            DatabaseError: D1 cannot be reached or refuses, the database is no catalogue, or of another format version.
+        """
+        # A layer above this one: it is a Catalog too.
+        remote = import_module("catalog_search.remote")
+        found: Catalog = remote.connect(address, token=token, base_url=base_url, seconds=seconds)
+        return found
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def prepare(self) -> None:
+        """Open the calling thread's connection, if it has none yet, and start the clock of its questions.
+
+        Raises:
+            DatabaseError: the file cannot be opened.
+        """
+        with self._database.errors():
+            self._database.connection()
+            self._database.start_clock()
 
     def close(self) -> None:
         """Close the database, for every thread."""
@@ -112,14 +146,38 @@ class Catalog:
             execute = self._database.connection().execute
             counts = {name: execute(f"SELECT count(*) FROM {table}").fetchone()[0] for name, table in numbers.items()}
             (size,) = execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()").fetchone()
+        return self._description(counts, size)
+
+    def _description(self, counts: Mapping[str, int], size: int) -> dict[str, Any]:
         told = ("name", "title", "language", "publisher", "licence", "source_url", "revision", "retrieved_at")
         return {
             **{name: self.info[name] for name in told},
             **counts,
-            "facets": self._facets,
+            "facets": self.facets,
             "bytes": size,
             **{name: self.info[name] for name in ("format_version", "content_hash", "licence_notes")},
         }
+
+    def translations(self, examples: int = 5) -> tuple[int, list[dict[str, str]]]:
+        """Return how many words and phrases the vocabulary translates, and some of them.
+
+        Args:
+            examples: how many; those that bring the most documents come first.
+
+        Returns:
+            The count, and mappings of `asked` and `source`, as the vocabulary writes them.
+        """
+        used = "FROM vocabulary WHERE source_documents > 0 AND verdict = 'ok'"
+        with self._database.errors():
+            execute = self._database.connection().execute
+            (count,) = execute(f"SELECT count(DISTINCT asked) {used}").fetchone()
+            # A word that the source itself never uses shows most.
+            first = execute(
+                f"SELECT asked, json_group_array(source) FROM (SELECT * {used} ORDER BY rowid) GROUP BY asked "
+                "ORDER BY max(asked_documents) > 0, max(gain) DESC, min(line), asked LIMIT ?",
+                (examples,),
+            )
+            return count, [{"asked": asked, "source": ", ".join(json.loads(sources))} for asked, sources in first]
 
     def say(self, key: str, **values: object) -> str:
         """Return a message in the catalogue's language."""
@@ -134,6 +192,7 @@ class Catalog:
         limit: int = 10,
         offset: int = 0,
         where: Mapping[str, str | Sequence[str]] | None = None,
+        path_prefix: str = "",
         facets: Iterable[str] = (),
         count: bool = False,
         relax: bool = True,
@@ -146,6 +205,7 @@ class Catalog:
             limit: how many results, 1 to 1,000.
             offset: how many to leave out before them.
             where: facet → the value it must have, or several of which it must have one; compared by normal form.
+            path_prefix: only documents of files whose path begins so, as it is written.
             facets: facets to count the values of, over the whole answer.
             count: count the answer exactly, to 10,000; otherwise `total` is what was seen on the way.
             relax: give the nearest documents when none satisfies every term.
@@ -153,6 +213,7 @@ class Catalog:
 
         Raises:
             QueryError: a facet that the catalogue does not have, or a limit or offset out of range.
+            BoundReached: the database was opened with limits, and the question needs more.
             DatabaseError: the database cannot be read. Never an empty result.
         """
         if not 1 <= limit <= LONGEST_PAGE:
@@ -162,7 +223,7 @@ class Catalog:
         if not isinstance(question, str):
             raise QueryError(f"the question must be text, not {type(question).__name__}")
         facets = self._known_facets([facets] if isinstance(facets, str) else facets)
-        condition = self._where(where or {})
+        condition = self._where(where or {}, path_prefix)
         try:
             return self._search(question, limit, offset, condition, facets, count, relax, explain)
         except (sqlite3.Error, UnicodeDecodeError) as problem:
@@ -174,6 +235,7 @@ class Catalog:
     ) -> SearchResult:  # fmt: skip
         connection = self._database.connection()
         asked, unknown_characters = self._ask(question)
+        self._check_limits(asked)
         planner = Planner(connection, self._statements, asked, where)
         answer = SearchResult(
             query=question,
@@ -216,10 +278,23 @@ class Catalog:
             answer.notes.append(self.say("suggestions", words=", ".join(answer.suggestions)))
         return answer
 
-    def _ask(self, question: str) -> tuple[Asked, list[str]]:
+    def _check_limits(self, asked: Asked) -> None:
+        limits = self._database.limits
+        if limits.terms and len(asked.expansions) > limits.terms:
+            raise BoundReached(
+                f"the question has {len(asked.expansions)} terms; {limits.terms} may be asked for at once"
+            )
+        patterns = sum(len(one.all_patterns) for one in asked.expansions)
+        if limits.patterns and patterns > limits.patterns:
+            raise BoundReached(
+                f"the question is searched by {patterns:,} words and phrases, its own and those of the vocabulary; "
+                f"{limits.patterns:,} may be asked for at once, so ask with fewer words"
+            )
+
+    def _ask(self, question: str, find: Find | None = None) -> tuple[Asked, list[str]]:
         """Expand a question; return also the letters that the folding table does not have."""
         folding, unknown = self._folding(cut_question(question)[0])
-        asked = expand(question, self._language, folding, self._find, self._longest)
+        asked = expand(question, self._language, folding, find or self._find, self._longest)
         for letter in unknown:
             expansions = [one._replace(asked=one.asked.replace(_stand_in(letter), letter)) for one in asked.expansions]
             asked = asked._replace(expansions=tuple(expansions))
@@ -244,12 +319,8 @@ class Catalog:
             return dict(self._database.connection().execute(statement, (json.dumps(list(keys)),)))
 
     def _find(self, keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
-        found: dict[str, list[Source]] = {}
-        for key, pattern, written in self._database.connection().execute(
-            self._statements["vocabulary_by_key"], (json.dumps(sorted(keys)),)
-        ):
-            found.setdefault(key, []).append(Source(pattern, written))
-        return found
+        statement = self._statements["vocabulary_by_key"]
+        return sources_by_key(self._database.connection().execute(statement, (json.dumps(sorted(keys)),)))
 
     def _fill_strict(
         self, answer: SearchResult, strict: Strict, planner: Planner, asked: Asked,
@@ -260,7 +331,7 @@ class Catalog:
             answer.total, exact = planner.count(COUNTED)
         answer.total_relation = "eq" if exact else "gte"
         for one in strict.ranked[offset:]:
-            result = Result(one.row, one.tier, asked.expansions, self._text_of, self._folding)
+            result = Result(one.row, one.tier, one.kind, asked.expansions, self._text_of, self._folding)
             if explain:
                 result.explanation = self._explanation(asked.expansions, result.matched, one.tier)
             answer.results.append(result)
@@ -284,7 +355,7 @@ class Catalog:
         stand_ins: dict[str, dict[str, None]] = {}
         for one in found[offset:]:
             missing, result_stand_ins = lack(asked, units, one)
-            result = Result(one.row, None, asked.expansions, self._text_of, self._folding)
+            result = Result(one.row, None, None, asked.expansions, self._text_of, self._folding)
             result.missing = [term.term for term in missing]
             result.stand_ins = result_stand_ins
             if explain:
@@ -341,12 +412,12 @@ class Catalog:
     def _known_facets(self, names: Iterable[str]) -> list[str]:
         names = list(names)
         for name in names:
-            if name not in self._facets:
-                known = nearest(name, self._facets) or " The catalogue has none."
+            if name not in self.facets:
+                known = nearest(name, self.facets) or " The catalogue has none."
                 raise QueryError(f'there is no facet "{name}".{known}', path=self._database.name)
         return names
 
-    def _where(self, where: Mapping[str, str | Sequence[str]]) -> Where:
+    def _where(self, where: Mapping[str, str | Sequence[str]], path_prefix: str = "") -> Where:
         self._known_facets(where)
         sql = ""
         parameters: list[str] = []
@@ -359,6 +430,10 @@ class Catalog:
                 f" WHERE j.value IN (SELECT value FROM json_each(?{place + 1})))"
             )
             parameters += [_json_path(name), folded]
+        if path_prefix:
+            place = len(parameters) + 3
+            sql += f" AND substr(d.path, 1, length(?{place})) = ?{place}"
+            parameters.append(_shown(path_prefix))
         return Where(sql, tuple(parameters))
 
     def _allowed(self, where: Where) -> set[int]:
@@ -488,19 +563,44 @@ class Catalog:
             DocumentNotFound: no document has that id; the nearest ids are named.
             DatabaseError: the database cannot be read.
         """
-        storable = id.encode("utf-8", "replace").decode()
         with self._database.errors():
             row = None
-            if storable == id:  # a lone surrogate is in no id
+            if _storable(id):
                 row = self._database.connection().execute(self._statements["document_by_id"], (id,)).fetchone()
             if row is None:
-                near = self._nearest_ids(storable)
-                shown = storable if len(storable) <= LONGEST_ID else f"{storable[:LONGEST_ID]}…"
-                said = self.say("not_found", id=shown)
-                if near:
-                    said += " " + self.say("nearest_ids", ids=", ".join(near))
-                raise DocumentNotFound(said, id=id, nearest=tuple(near))
+                raise self.not_found(id, self._nearest_ids(_shown(id)))
             return Document.of(row[1:], self.info, self._language)
+
+    def has(self, id: str) -> bool:
+        """Tell whether a document has that id; its text is not read."""
+        if not _storable(id):
+            return False
+        with self._database.errors():
+            row = self._database.connection().execute("SELECT 1 FROM documents WHERE id = ?", (id,)).fetchone()
+        return row is not None
+
+    def id_by_url(self, url: str) -> str | None:
+        """Return the id of the document that has a url, None if there is none, or more than one."""
+        with self._database.errors():
+            execute = self._database.connection().execute
+            found = execute("SELECT id FROM documents WHERE url = ? LIMIT 2", (_shown(url),)).fetchall()
+        return found[0][0] if len(found) == 1 else None
+
+    def has_path(self, prefix: str) -> bool:
+        """Tell whether a document is of a file whose path begins so."""
+        with self.database.errors():
+            row = self.database.connection().execute(
+                "SELECT 1 FROM documents WHERE substr(path, 1, length(?1)) = ?1 LIMIT 1", (_shown(prefix),)
+            )
+            return row.fetchone() is not None
+
+    def not_found(self, id: str, nearest: Sequence[str] = ()) -> DocumentNotFound:
+        """Return the error of an id that no document has, in the catalogue's language, with ids to try instead."""
+        shown = _shown(id)
+        said = self.say("not_found", id=shown if len(shown) <= LONGEST_ID else f"{shown[:LONGEST_ID]}…")
+        if nearest:
+            said += " " + self.say("nearest_ids", ids=", ".join(nearest))
+        return DocumentNotFound(said, id=id, nearest=tuple(nearest))
 
     def _nearest_ids(self, id: str) -> list[str]:
         from difflib import SequenceMatcher  # only a wrong id needs it
@@ -526,9 +626,26 @@ _ASCII_ROWS = {chr(code): Folding({}).signs(chr(code)) for code in range(128)}
 _ASCII = Folding({})
 
 
+def _shown(id: str) -> str:
+    """Return an id that any database and any stream takes."""
+    return id.encode("utf-8", "replace").decode()
+
+
+def _storable(id: str) -> bool:
+    return _shown(id) == id  # a lone surrogate is in no id
+
+
 def _stand_in(letter: str) -> str:
     """Return a word that stands for a letter the folding table does not have."""
     return f"u{ord(letter):x}"
+
+
+def sources_by_key(rows: Iterable[tuple[str, str, str]]) -> dict[str, list[Source]]:
+    """Return what rows of the statement `vocabulary_by_key` say for each key."""
+    found: dict[str, list[Source]] = {}
+    for key, pattern, written in rows:
+        found.setdefault(key, []).append(Source(pattern, written))
+    return found
 
 
 def shortened(text: str) -> str:

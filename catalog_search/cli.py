@@ -14,6 +14,7 @@ from catalog_search.cli_vocab import misses, vocab
 from catalog_search.errors import CatalogSearchError
 from catalog_search.options import as_json, database
 from catalog_search.terminal import (
+    count,
     for_the_shell,
     print_answer,
     print_figures,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from catalog_search.catalog import Catalog
+    from catalog_search.checking import Checked
+    from catalog_search.d1check import Fitting
 
 LONGEST_PAGE, FARTHEST = 1_000, 1_000_000
 
@@ -71,10 +74,19 @@ def main() -> None:
     """
 
 
-def opened(path: str) -> Catalog:
+over_d1 = click.option(
+    "--d1", is_flag=True, help="DB is ACCOUNT/DATABASE of Cloudflare D1, asked with the token in CLOUDFLARE_API_TOKEN."
+)
+
+
+def opened(path: str, d1: bool = False) -> Catalog:
     from catalog_search.catalog import Catalog
 
-    return Catalog.open(path)
+    return Catalog.connect(d1_address(path)) if d1 else Catalog.open(path)
+
+
+def d1_address(database: str) -> str:
+    return f"d1://{database.removeprefix('d1://')}"
 
 
 # build ------------------------------------------------------------------------------------------------------
@@ -151,16 +163,18 @@ def conditions(values: Iterable[str]) -> dict[str, list[str]]:
 @click.option(
     "--id", "id_", metavar="ID", help="With --explain: say why that document is among the results, or is not."
 )
+@over_d1
 @as_json
 def search(
     database: str, question: str, limit: int, offset: int, where: tuple[str, ...], facets: tuple[str, ...],
-    count_: bool, no_relax: bool, explain: bool, id_: str | None, json_: bool,
+    count_: bool, no_relax: bool, explain: bool, id_: str | None, d1: bool, json_: bool,
 ) -> None:  # fmt: skip
     """Answer a question.
 
     Every word of it must be met by a document, as it is, in the singular, or by the words that the vocabulary
     says the source uses. If none meets all, the nearest are shown, and what they lack. A question that begins
-    with a dash stands after two dashes.
+    with a dash stands after two dashes. Over D1 the first ten documents can be had, without facets, --count
+    and --explain.
 
     \b
     Examples:
@@ -171,7 +185,7 @@ def search(
     """
     if id_ is not None and not explain:
         raise click.UsageError("--id goes with --explain")
-    with opened(database) as catalog:
+    with opened(database, d1) as catalog:
         if id_ is not None:
             reasons = catalog.explain(question, id_, where=conditions(where))
             if json_:
@@ -192,8 +206,9 @@ def search(
 @main.command()
 @database
 @click.argument("id_", metavar="ID")
+@over_d1
 @as_json
-def fetch(database: str, id_: str, json_: bool) -> None:
+def fetch(database: str, id_: str, d1: bool, json_: bool) -> None:
     """Print a document, whole, with its source.
 
     As Markdown, to be read; with --json as an object with metadata and provenance.
@@ -202,7 +217,7 @@ def fetch(database: str, id_: str, json_: bool) -> None:
     Example:
         catalog-search fetch oecd.db DSD_ALFS@DF_SUMTAB
     """
-    with opened(database) as catalog:
+    with opened(database, d1) as catalog:
         document = catalog.fetch(id_)
         if json_:
             print_json(document.as_json())
@@ -215,10 +230,10 @@ def fetch(database: str, id_: str, json_: bool) -> None:
 @click.argument("question", required=False)
 @click.option(
     "--dialect",
-    type=click.Choice(["glob", "fts"]),
+    type=click.Choice(["glob", "fts", "d1"]),
     default="glob",
     show_default=True,
-    help="By patterns on the columns, or by the index.",
+    help="By patterns on the columns; by the index; or by the index within the limits of Cloudflare D1.",
 )
 @click.option("--ask", is_flag=True, help="The whole search as one statement; its parameter ?1 is the question.")
 @click.option("--named", is_flag=True, help="With --ask: the parameter is :question, for Datasette.")
@@ -275,18 +290,33 @@ def info(database: str, json_: bool) -> None:
 
 @main.command()
 @database
+@over_d1
+@click.option("--target", type=click.Choice(["d1"]), help="Check instead whether it fits into Cloudflare D1.")
 @as_json
-def check(database: str, json_: bool) -> None:
+def check(database: str, d1: bool, target: str | None, json_: bool) -> None:
     """Check a database, whole.
 
     The integrity of the file, its format, every normal form, its index, and that every way to ask gives the same
-    answer. Exit status 1 if there is a fault.
+    answer; over D1, which bills rows read, by samples. With --target d1: the length of every row and of the script
+    that `export d1` would write, questions under D1's limits, and what they read there. Exit status 1 if there is a
+    fault.
     """
-    from catalog_search.checking import check as check_database
+    if target and d1:
+        raise click.UsageError("--target is for a file; --d1 checks what is in D1 already")
+    if target:
+        from catalog_search.d1check import check_d1
 
-    found = check_database(database)
+        found: Checked | Fitting = check_d1(database)
+    elif d1:
+        from catalog_search.remote import check as check_remote
+
+        found = check_remote(d1_address(database))
+    else:
+        from catalog_search.checking import check as check_database
+
+        found = check_database(database)
     if json_:
-        print_json({"database": database, "ok": not found.faults, "checked": found.checked, "faults": found.faults})
+        print_json({"database": database, "ok": not found.faults, **found._asdict()})
     else:
         for line in found.checked:
             click.echo(f"{click.style('ok', fg='green')}     {visible(line)}")
@@ -368,21 +398,129 @@ def evaluate(database: str, judged: str, limit: int, worst_: int, fail_under: tu
         raise click.ClickException("; ".join(below))
 
 
+# export -----------------------------------------------------------------------------------------------------
+
+
+@main.group()
+def export() -> None:
+    """Take a catalogue to Cloudflare."""
+
+
+@export.command("d1")
+@database
+@click.option("-o", "--output", metavar="SEED.sql", type=click.Path(), required=True, help="The file to write.")
+@click.option("--parts", is_flag=True, help="Write SEED.data.sql and SEED.index.sql, to be run in this order.")
+@click.option(
+    "--since", metavar="OLD.db", type=click.Path(), help="Write only what differs from the database exported before."
+)
+@as_json
+def export_d1(database: str, output: str, parts: bool, since: str | None, json_: bool) -> None:
+    """Write a catalogue as SQL for Cloudflare D1.
+
+    Run on an empty database there, the script makes the same catalogue: every table, its indexes, and the
+    full-text index. Equal databases give equal scripts. With --since it makes the new catalogue of the old one,
+    writes few rows, for D1 bills them, and fails at once on a database that is not the old one.
+
+    \b
+    Examples:
+        catalog-search export d1 oecd.db -o seed.sql
+        npx wrangler d1 execute oecd --remote --file seed.sql
+        catalog-search export d1 new.db -o changes.sql --since oecd.db
+    """
+    from catalog_search.export import export_d1 as write_script
+
+    if parts and since is not None:
+        raise click.UsageError("what changed is one script: --since goes without --parts")
+    written = write_script(database, output, parts=parts, since=since)
+    if json_:
+        print_json({"database": database, "files": [one._asdict() for one in written]})
+    else:
+        for one in written:
+            click.echo(f"{visible(one.path)}: {count(one.statements, 'statement')}, {one.bytes:,} bytes")
+
+
+@export.command("worker")
+@database
+@click.option("-o", "--output", metavar="DIR", type=click.Path(), required=True, help="The folder to write.")
+@as_json
+def export_worker(database: str, output: str, json_: bool) -> None:
+    """Write a Cloudflare Worker that serves a catalogue.
+
+    MCP over HTTP, from D1, with the tools and answers of serve: one worker.js without dependencies, seed.sql for
+    its database, wrangler.jsonc, and a README that says how to deploy it. A wrangler.jsonc that is there already
+    stays.
+
+    \b
+    Example:
+        catalog-search export worker oecd.db -o oecd-worker
+    """
+    from catalog_search.worker import export_worker as write_worker
+
+    written = write_worker(database, output)
+    if json_:
+        print_json({"database": database, "files": [{"path": one.path, "bytes": one.bytes} for one in written]})
+    else:
+        for one in written:
+            click.echo(f"{visible(one.path)}: {one.bytes:,} bytes")
+
+
 # serve ------------------------------------------------------------------------------------------------------
 
 
-@main.command()
-@database
-def serve(database: str) -> None:
-    """Serve a catalogue to language models.
+@main.command(context_settings={"auto_envvar_prefix": "CATALOG_SEARCH_SERVE"})
+@click.argument("databases", metavar="[DB]...", nargs=-1, type=click.Path())
+@click.option("--config", metavar="SERVE.yaml", type=click.Path(), help="A file that says all this, and tokens.")
+@click.option("--http", metavar="HOST:PORT", help="Listen there, over HTTP, instead of standard input and output.")
+@click.option("--anonymous", is_flag=True, help="Over HTTP: answer whoever can reach it.")
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="HOST", help="Over HTTP: a further name of this server; repeatable."
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Over HTTP: a web page's origin that may address it; repeatable.",
+)
+@click.option("--qualified-ids", is_flag=True, help="Write ids as COLLECTION:ID also when there is one collection.")
+@click.option(
+    "--tools",
+    metavar="all|NAMES",
+    default="",
+    help="Tools beside search and fetch: all, or some of search_evidence, read_document, list_collections.",
+)
+@click.option("--locale", metavar="TAG", help="Language of titles and messages: en, pt-BR, es, fr or de.")
+@click.option("--strict", is_flag=True, help="Refuse a call that is not in its canonical form.")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much is logged.")
+@click.option("--log-queries", metavar="FILE", type=click.Path(), help="Write every question into a file.")
+def serve(databases: tuple[str, ...], config: str | None, **options: Any) -> None:
+    """Serve catalogues to language models.
 
-    MCP over standard input and output. Two tools, search(query) and fetch(id), in the form that ChatGPT's deep
-    research requires. Name this command in the client's settings; nothing but the protocol is written to
-    standard output.
+    MCP over standard input and output, or over HTTP. Two tools, search(query) and fetch(id), in the form that
+    ChatGPT's deep research requires. Name this command in the client's settings; nothing but the protocol is written
+    to standard output, and one line a call to standard error, without its question.
+
+    --tools adds search_evidence, which quotes passages with their lines within a budget of characters;
+    read_document, which reads a document line by line; and list_collections, which says what there is.
+
+    A call with another tool's name, other keys or none is understood, and its answer ends with warnings that say
+    how to call; --strict refuses it instead. The first catalogue's language is the default of --locale; the
+    descriptions that models read are always English.
+
+    Over HTTP it needs tokens, which SERVE.yaml has, or --anonymous. Every option can be set in the environment, as
+    in CATALOG_SEARCH_SERVE_HTTP.
+
+    \b
+    Examples:
+        catalog-search serve oecd.db
+        catalog-search serve oecd.db cnae.db --http 127.0.0.1:8787 --anonymous
+        catalog-search serve --config serve.yaml
     """
-    from catalog_search.server import serve_stdio
+    from catalog_search.server import serve
+    from catalog_search.server.configuration import Configuration, load_configuration
 
-    serve_stdio(database)
+    found = Configuration() if config is None else load_configuration(config)
+    serve(found.over(databases, **options))
 
 
 if __name__ == "__main__":

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 import click
 
 from catalog_search.options import as_json, database
-from catalog_search.terminal import count, print_json, print_pairs, progress_bar, visible
+from catalog_search.terminal import count, print_json, print_pairs, progress_bar, some, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from catalog_search.compare import Answer, Change, Compared, Comparison, Effect
+    from catalog_search.compare import Change, Compared, Comparison, Effect
+    from catalog_search.questionlog import BadLine
     from catalog_search.trial import Trial
 
 SHOWN = 20
-"""So many lines, or changes, are shown; --json has more."""
+"""So many lines, or questions of a change, are shown; --json has all."""
+NAMED = 3
+"""So many ids of a question."""
 
 vocabulary_file = click.argument("vocabulary", metavar="VOCAB.yaml", type=click.Path())
 
@@ -64,10 +67,7 @@ def misses(log: str, db: str | None, column: str | None, redact: bool, json_: bo
             "bad_lines": [{"file": log, **one._asdict()} for one in found.bad_lines],
         })  # fmt: skip
         return
-    for bad in found.bad_lines[:SHOWN]:
-        click.secho(visible(f"{log}, line {bad.line}: {bad.reason}"), fg="yellow", err=True)
-    if found.bad > SHOWN:
-        click.secho(f"and {found.bad - SHOWN:,} more lines without a question", fg="yellow", err=True)
+    print_bad_lines([(log, one) for one in found.bad_lines], found.bad)
     width = max((len(f"{one.count:,}") for one in listed), default=0)
     for one in listed:
         click.echo(f"  {one.count:>{width},}  {visible(one.query)}", nl=False)
@@ -77,9 +77,17 @@ def misses(log: str, db: str | None, column: str | None, redact: bool, json_: bo
     click.secho(f"{count(found.questions, 'question')}, {found.missed:,} without a strict answer{told}", dim=True)
 
 
+def print_bad_lines(lines: Sequence[tuple[str, BadLine]], total: int) -> None:
+    """Name the first lines of logs that hold no question, on standard error."""
+    for log, one in lines[:SHOWN]:
+        click.secho(visible(f"{log}, line {one.line}: {one.reason}"), fg="yellow", err=True)
+    if total > SHOWN:
+        click.secho(f"and {total - SHOWN:,} more lines without a question", fg="yellow", err=True)
+
+
 @click.group()
 def vocab() -> None:
-    """Measure, check and defend the vocabulary: what each pair adds to the answers, and what a change takes."""
+    """Measure, check and defend the vocabulary."""
 
 
 @vocab.command("measure")
@@ -205,11 +213,17 @@ def vocab_diff(
 
     from catalog_search.compare import judged_questions, logged_questions
 
+    bad: list[tuple[str, BadLine]] = []
+
+    def bad_of(path: str) -> Callable[[BadLine], None]:
+        return lambda one: bad.append((path, one))
+
     with opened(database) as catalog:
         between = comparison(catalog, old, new)
         questions = chain(
-            between.asked_words(), *map(judged_questions, judged), *(logged_questions(one, column) for one in log)
-        )
+            between.asked_words(), *map(judged_questions, judged),
+            *(logged_questions(one, column, bad_of(one)) for one in log),
+        )  # fmt: skip
         with progress_bar("Asking", "questions", shown=not json_) as progress:
             compared = between.compare(questions, progress)
     verdicts = {name: sum(one.verdict == name for one in compared) for name in ("better", "worse", "same")}
@@ -218,8 +232,10 @@ def vocab_diff(
             "database": database, "old": old, "new": new,
             "changes": [one.as_json() for one in between.changes], **verdicts,
             "questions": [one.as_json() for one in compared],
+            "bad_lines": [{"file": path, **one._asdict()} for path, one in bad],
         })  # fmt: skip
         return
+    print_bad_lines(bad, len(bad))
     of_change: dict[Change, list[tuple[str, Effect]]] = {}
     for one in compared:
         for effect in one.effects:
@@ -229,8 +245,7 @@ def vocab_diff(
         print_change(change)
         found = of_change.get(change, [])
         for query, effect in found[:SHOWN]:
-            ids = [*(f"+{id}" for id in effect.added), *(f"-{id}" for id in effect.removed)]
-            click.echo(f"    {visible(query)}: {visible(' '.join(ids))}")
+            click.echo(f"    {visible(query)}: {visible(what_it_does(effect))}")
         if len(found) > SHOWN:
             click.secho(f"    and {len(found) - SHOWN:,} more questions", dim=True)
     print_verdicts(one for one in compared if one.verdict != "same")
@@ -255,7 +270,7 @@ def vocab_diff(
 def vocab_accept(
     database: str, old: str, new: str, judged: tuple[str, ...], allow: tuple[str, ...], json_: bool
 ) -> None:
-    """Refuse a change of the vocabulary that loses a judged answer.
+    """Refuse a change that loses a judged answer.
 
     A judged answer is lost when a right document leaves the first page and none as right takes its place, or
     when a question without a strict answer gets one that holds no right document. Each loss is printed with
@@ -316,8 +331,11 @@ def print_change(change: Change) -> None:
     click.secho(visible(str(change)), fg="green" if change.added else "red")
 
 
-def kind_of(answer: Answer) -> str:
-    return "strict" if answer.strict else "relaxed" if answer.ids else "nothing"
+def what_it_does(effect: Effect) -> str:
+    """Return what a change does to the first page of a question, in a line."""
+    turned = f"{effect.kind_before} → {effect.kind_after}; " if effect.kind_before != effect.kind_after else ""
+    parts = [("adds", effect.added), ("removes", effect.removed)]
+    return turned + "; ".join(f"{does} {some(ids, NAMED)}" for does, ids in parts if ids)
 
 
 def print_verdicts(compared: Iterable[Compared]) -> None:
@@ -326,6 +344,6 @@ def print_verdicts(compared: Iterable[Compared]) -> None:
         if one.question.grades:
             before, after = (f"rank {rank}" if rank else "not found" for rank in one.ranks())
         else:
-            before, after = map(kind_of, (one.before, one.after))
+            before, after = one.before.kind, one.after.kind
         colour = "green" if one.verdict == "better" else "red"
         click.echo(f"{click.style(one.verdict, fg=colour)}  {visible(one.question.query)}: {before} → {after}")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catalog_search.expansion import key_of
-from catalog_search.questionlog import Logged, read_log
+from catalog_search.questionlog import BadLine, read_log
 from catalog_search.relevance import DEPTH, Judged, Outcome, read_judged
 from catalog_search.text import full_folding, normalize
 from catalog_search.vocabulary import Pair, Vocabulary
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PAGE = 10
 """Results of a first page."""
+TOLD_EVERY = 100
 
 
 class Change(NamedTuple):
@@ -73,6 +74,16 @@ class Effect(NamedTuple):
     change: Change
     added: list[str]
     removed: list[str]
+    kind_before: str
+    """How the question is answered without the change, and with it: "strict", "relaxed" or "nothing"."""
+    kind_after: str
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as `vocab diff --json` prints it."""
+        return {
+            **self.change.as_json(), "added": self.added, "removed": self.removed,
+            "before": self.kind_before, "after": self.kind_after,
+        }  # fmt: skip
 
 
 class Answer(NamedTuple):
@@ -80,6 +91,11 @@ class Answer(NamedTuple):
 
     ids: list[str]
     strict: bool
+
+    @property
+    def kind(self) -> str:
+        """ "strict", "relaxed" or "nothing"."""
+        return "strict" if self.strict else "relaxed" if self.ids else "nothing"
 
 
 @dataclass(slots=True)
@@ -146,12 +162,10 @@ class Compared:
             }  # fmt: skip
         return {
             "query": self.question.query, "file": self.question.path, "line": self.question.line,
-            "verdict": self.verdict, "strict_before": self.before.strict, "strict_after": self.after.strict,
+            "verdict": self.verdict, "kind_before": self.before.kind, "kind_after": self.after.kind,
             "added": [id for id in after if id not in before], "removed": [id for id in before if id not in after],
             "before": before, "after": after, **judged,
-            "changes": [
-                {**one.change.as_json(), "added": one.added, "removed": one.removed} for one in self.effects
-            ],
+            "changes": [one.as_json() for one in self.effects],
         }  # fmt: skip
 
 
@@ -205,29 +219,29 @@ class Comparison:
         catalog = self._catalog
         catalog.use(catalog.vocabulary([*self._old.pairs, *self._new.pairs]))
         met: list[tuple[Question, list[Change]]] = []
-        for number, question in enumerate(questions, 1):
+        read = 0
+        for read, question in enumerate(questions, 1):
             keys = catalog.keys(question.query) & self._of_key.keys()
             if keys:
                 met.append((self._answerable(question), [one for one in self.changes if one.key in keys]))
-            if progress and number % 100 == 0:
-                progress(None, number)
+            if progress and read % TOLD_EVERY == 0:
+                progress(None, read)
         catalog.use(self._old)
-        old = [(catalog.expand(question.query), self._ask(question)) for question, _ in met]
+        before = [catalog.expand(question.query) for question, _ in met]
         catalog.use(self._new)
-        found: list[Compared] = []
-        several: dict[Change, list[Compared]] = {}
-        for (question, changes), (expansions, before) in zip(met, old, strict=True):
-            if catalog.expand(question.query) == expansions:
-                continue
-            one = Compared(question, before, self._ask(question), changes)
-            found.append(one)
-            if len(changes) == 1:
-                one.effects.append(_effect(changes[0], one.before, one.after))
-            else:
-                for change in changes:
-                    several.setdefault(change, []).append(one)
-        self._take_back(several)
-        catalog.use(self._new)
+        met = [one for one, terms in zip(met, before, strict=True) if catalog.expand(one[0].query) != terms]
+        answers: list[list[Answer]] = []
+        for vocabulary in (self._old, self._new):
+            catalog.use(vocabulary)
+            answers.append([])
+            for question, _ in met:
+                answers[-1].append(self._ask(question))
+                if progress:
+                    progress(sum(map(len, answers)) / (2 * len(met)), read)
+        found = [
+            Compared(question, old, new, changes) for (question, changes), old, new in zip(met, *answers, strict=True)
+        ]
+        self._tell_apart(found)
         return found
 
     def _answerable(self, question: Question) -> Question:
@@ -241,16 +255,22 @@ class Comparison:
             )
             return question._replace(grades={id: question.grades[id] for (id,) in known})
 
-    def _take_back(self, several: dict[Change, list[Compared]]) -> None:
-        """Take each change back alone, and note what that does to the questions that it meets."""
+    def _tell_apart(self, found: list[Compared]) -> None:
+        """Note what each change does to the questions that it meets: where there are several, take each back alone."""
         catalog = self._catalog
+        several: dict[Change, list[Compared]] = {}
+        for one in found:
+            if len(one.changes) == 1:
+                one.effects.append(_effect(one.changes[0], one.before, one.after))
+            for change in one.changes if len(one.changes) > 1 else ():
+                several.setdefault(change, []).append(one)
         for change, met in several.items():
-            catalog.use(self._new)
             after = [catalog.expand(one.question.query) for one in met]
             catalog.use(self._without(change))
             for one, expansions in zip(met, after, strict=True):
                 if catalog.expand(one.question.query) != expansions:
                     one.effects.append(_effect(change, self._ask(one.question), one.after))
+            catalog.use(self._new)
 
     def _without(self, change: Change) -> Vocabulary:
         entries = list(self._new.entries)
@@ -275,7 +295,9 @@ def _change(added: bool, entry: Entry, vocabulary: Vocabulary) -> Change:
 
 def _effect(change: Change, before: Answer, after: Answer) -> Effect:
     old, new = before.ids[:PAGE], after.ids[:PAGE]
-    return Effect(change, [id for id in new if id not in old], [id for id in old if id not in new])
+    return Effect(
+        change, [id for id in new if id not in old], [id for id in old if id not in new], before.kind, after.kind
+    )
 
 
 def judged_questions(path: str) -> Iterator[Question]:
@@ -284,11 +306,13 @@ def judged_questions(path: str) -> Iterator[Question]:
         yield Question(one.query, one.grades, path, one.line)
 
 
-def logged_questions(path: str, column: str | None = None) -> Iterator[Question]:
-    """Yield the questions of a log, each once; see `catalog_search.questionlog`. Lines that hold none are left out."""
+def logged_questions(path: str, column: str | None, bad: Callable[[BadLine], None]) -> Iterator[Question]:
+    """Yield the questions of a log, each once, and give lines that hold none to `bad`; see `questionlog`."""
     seen: set[str] = set()
     for one in read_log(path, column):
-        if isinstance(one, Logged) and (key := normalize(one.query)) not in seen:
+        if isinstance(one, BadLine):
+            bad(one)
+        elif (key := normalize(one.query)) not in seen:
             seen.add(key)
             yield Question(one.query, {}, path, one.line)
 

@@ -9,10 +9,11 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catalog_search.errors import DatabaseError
+from catalog_search.errors import BoundReached, CatalogSearchError, DatabaseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,48 @@ NEEDED = (
 """What the table `catalog` must hold beside its format version; the figures are numbers."""
 
 
+CATALOG = "SELECT key, value FROM catalog"
+CARRIED = (
+    "SELECT name, sql FROM statements",
+    "SELECT word FROM stopwords",
+    "SELECT kind, form, replacement, least FROM rules ORDER BY position",
+    "SELECT key, sentence FROM messages",
+)
+"""What is read when a catalogue is opened; see Carried."""
+
+
+class Carried(NamedTuple):
+    """What a database carries to be asked with: rows of its tables."""
+
+    statements: list[Any]
+    stop_words: list[Any]
+    rules: list[Any]
+    messages: list[Any]
+
+
+STEPS = 1_000
+"""Instructions of SQLite's machine between two looks at the clock: some ten microseconds."""
+
+# What a statement may do. It may not write, attach, load or ask for anything else: not even if a caller's text
+# became SQL, which it never does.
+_ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+_PRAGMAS = frozenset({"data_version", "integrity_check", "page_count", "page_size", "table_list", "table_xinfo"})
+
+
+class Limits(NamedTuple):
+    """The most that one question may ask for; 0 for no limit."""
+
+    terms: int = 0
+    """After stop words are left out."""
+    patterns: int = 0
+    """What is searched for the terms, all together."""
+    seconds: float = 0.0
+    """Inside the database."""
+
+
+NO_LIMITS = Limits()
+
+
 class Statements(dict[str, str]):
     """The statements that a database keeps, by name."""
 
@@ -45,12 +88,14 @@ class Database:
 
     Args:
         path: the file, or the bytes of a database.
+        limits: the most that one question may ask for.
 
     Raises:
         DatabaseError: there is no such file, it is no catalogue, or it has another format version.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | bytes) -> None:
+    def __init__(self, path: str | os.PathLike[str] | bytes, limits: Limits = NO_LIMITS) -> None:
+        self.limits = limits
         self.name = ":memory:" if isinstance(path, bytes) else os.fspath(path)
         self._bytes = path if isinstance(path, bytes) else None
         self._local = threading.local()
@@ -61,19 +106,20 @@ class Database:
             raise DatabaseError(f"{what}; name a database made by “catalog-search build”", path=self.name)
         with self.errors():
             self.catalog: dict[str, str] = self._read_catalog()
+        self._check_catalog("rebuild it with “catalog-search build”")
+
+    def _check_catalog(self, remedy: str) -> None:
+        """Check the format version and what the table `catalog` must hold."""
         found = self.catalog.get("format_version", "")
         if found != str(FORMAT_VERSION):
             raise DatabaseError(
-                f"its format version is {found or 'missing'}, this program reads {FORMAT_VERSION}; "
-                "rebuild it with “catalog-search build”",
+                f"its format version is {found or 'missing'}, this program reads {FORMAT_VERSION}; {remedy}",
                 path=self.name,
             )
         lost = [key for key in NEEDED if key not in self.catalog] or [key for key in FIGURES if not self._figure(key)]
         if lost:
             raise DatabaseError(
-                f'the entry "{lost[0]}" of its table catalog is missing or damaged; '
-                "rebuild it with “catalog-search build”",
-                path=self.name,
+                f'the entry "{lost[0]}" of its table catalog is missing or damaged; {remedy}', path=self.name
             )
 
     def _figure(self, key: str) -> bool:
@@ -81,7 +127,7 @@ class Database:
 
     def _read_catalog(self) -> dict[str, str]:
         try:
-            return dict(self.connection().execute("SELECT key, value FROM catalog"))
+            return dict(self.connection().execute(CATALOG))
         except sqlite3.OperationalError as problem:
             if "no such table" in str(problem) or "no such column" in str(problem):
                 raise DatabaseError(
@@ -89,6 +135,11 @@ class Database:
                     path=self.name,
                 ) from None
             raise
+
+    def carried(self) -> Carried:
+        """Return what the database carries to be asked with."""
+        with self.errors():
+            return Carried(*(self.connection().execute(sql).fetchall() for sql in CARRIED))
 
     def connection(self) -> sqlite3.Connection:
         """Return this thread's connection.
@@ -119,10 +170,23 @@ class Database:
             )  # fmt: skip
         opened.execute("PRAGMA query_only = 1")
         opened.execute("PRAGMA cache_size = -16000")
+        opened.set_authorizer(_allow)
+        if self.limits.seconds:
+            opened.set_progress_handler(self._expired, STEPS)
         self._local.connection = opened
         self._let_go_of_ended_threads()
         self._opened[threading.current_thread()] = opened
         return opened
+
+    def start_clock(self) -> None:
+        """Give the calling thread the whole of its time again: `Limits.seconds` from now."""
+        self._local.deadline = time.monotonic() + self.limits.seconds
+        self._local.expired = False
+
+    def _expired(self) -> bool:
+        expired = time.monotonic() > getattr(self._local, "deadline", float("inf"))
+        self._local.expired = expired
+        return expired
 
     def _let_go_of_ended_threads(self) -> None:
         """Close the connections of threads that are no more: a server's workers come and go."""
@@ -142,10 +206,19 @@ class Database:
                 f"the database is damaged (no JSON: {problem}); rebuild it with “catalog-search build”", path=self.name
             ) from problem
 
-    def error(self, problem: sqlite3.Error | UnicodeDecodeError) -> DatabaseError:
-        """Return the DatabaseError for one of SQLite's; it may hold, or be about, text that is not UTF-8."""
+    def error(self, problem: sqlite3.Error | UnicodeDecodeError) -> CatalogSearchError:
+        """Return the DatabaseError for one of SQLite's; it may hold, or be about, text that is not UTF-8.
+
+        BoundReached if it is that the time was over.
+        """
         text = " ".join(str(problem).split())
         text = text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]}…"
+        if "interrupt" in text and getattr(self._local, "expired", False):
+            self._local.expired = False
+            return BoundReached(
+                f"the question takes longer than {self.limits.seconds:g} s in the catalogue's database; "
+                "ask with fewer or rarer words"
+            )
         if "decode" in text:
             return DatabaseError(
                 "the database is damaged (text that is not UTF-8); rebuild it with “catalog-search build”",
@@ -169,3 +242,13 @@ class Database:
         for opened in list(self._opened.values()):
             opened.close()
         self._opened.clear()
+
+
+def _allow(action: int, what: str | None, *_: object) -> int:
+    if action == sqlite3.SQLITE_PRAGMA:
+        allowed = what in _PRAGMAS
+    elif action == sqlite3.SQLITE_UPDATE:  # so a virtual table tells its columns; nothing is written for it
+        allowed = what == "sqlite_master"
+    else:
+        allowed = action in _ALLOWED
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY

@@ -77,24 +77,28 @@ class Document:
             "provenance": self.provenance,
         }
 
-    def markdown(self) -> str:
+    def markdown(self, text: str | None = None) -> str:
         """Return it to be read: title, fields, text, source and url, in the catalogue's language.
 
         What the catalogue says cannot end the Markdown around it: single lines are escaped, and the text
         stands in a fence longer than any in it.
+
+        Args:
+            text: what stands for its text, a part of it perhaps.
         """
+        text = self.text if text is None else text
         say = self._language.say
         lines = [f"# {escaped(self.title)}", "", f"- {say('label_id')}: {code(self.id)}"]
         if self.keywords:
             lines.append(f"- {say('label_keywords')}: {escaped('; '.join(self.keywords))}")
+        if self.path:
+            lines.append(f"- {say('label_file')}: {code(f'{self.path}:{self.first_line}-{self.last_line}')}")
         for name, value in self.metadata.items():
             lines.append(f"- {escaped(name)}: {escaped(plainly(value))}")
-        if self.text.strip():
-            text = _CONTROL.sub(" ", self.text.replace("\r\n", "\n").replace("\r", "\n"))
+        if text.strip():
+            text = _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
             fence = "`" * (max((len(run) for run in re.findall(r"`{3,}", text)), default=2) + 1)
-            lines += ["", f"{fence}text", text.rstrip("\n"), fence]
-        if self.text.strip():
-            lines.append("")
+            lines += ["", f"{fence}text", text.rstrip("\n"), fence, ""]
         lines += [f"- {label}: {escaped(value)}" for label, value in self._source()]
         return "\n".join(lines) + "\n"
 

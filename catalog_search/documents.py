@@ -6,6 +6,7 @@ import json
 import struct
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote as percent_encode
 
 from catalog_search.template import url_problem
 from catalog_search.text import fold, full_folding, joined, mark, plain
@@ -13,10 +14,12 @@ from catalog_search.text import fold, full_folding, joined, mark, plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from catalog_search.formats import Row, Value
+    from catalog_search.formats import Place, Row, Value
     from catalog_search.settings import Priority, Settings
+    from catalog_search.template import Template
     from catalog_search.text import Folding
 
+_NOWHERE = (None, None, None, None)
 LONGEST_TITLE = 1_023
 LAST_PRIORITY = (1 << 19) - 1
 
@@ -101,7 +104,7 @@ class DocumentMaker:
             raise BadRow("missing id")
         if not title.strip():
             raise BadRow("missing title")
-        url = parts.url.render_url(row.text) if parts.url else ""
+        url = self._url(parts.url, row) if parts.url else ""
         if problem := url_problem(url):
             raise BadRow(problem)
         keywords = [keyword for column in parts.keywords for keyword in column.keywords(row.get(column.column))]
@@ -113,12 +116,19 @@ class DocumentMaker:
                 metadata[column.name] = value
         return self.draft(
             row.line, _priority(parts.priority, row) if parts.priority else 0,
-            id, title, url, keywords, text, metadata,
+            id, title, url, keywords, text, metadata, row.place,
         )  # fmt: skip
+
+    @staticmethod
+    def _url(template: Template, row: Row) -> str:
+        if row.place is None:
+            return template.render_url(row.text)
+        # A path keeps its slashes; what stands before the first heading has no name to lead to.
+        return template.render(lambda column: percent_encode(row.text(column), safe="/")).removesuffix("#")
 
     def draft(
         self, line: int, priority: int, id: str, title: str, url: str,
-        keywords: list[str], text: str, metadata: Mapping[str, Value],
+        keywords: list[str], text: str, metadata: Mapping[str, Value], place: Place | None = None,
     ) -> Draft:  # fmt: skip
         """Return a document from its parts, with the normal forms and the rank made."""
         folding = self._folding
@@ -133,10 +143,11 @@ class DocumentMaker:
         for part in (id, title, text, *keywords, *[_text(metadata[name]) for name in facets]):
             if not part.isascii():
                 self.rare.update(rare_characters(part))
+        path, heading, first_line, last_line = place or _NOWHERE
         return Draft(
             line, static_rank(priority, forms.title_lc, id),
             id, title, url, forms.id_lc, forms.title_lc, forms.keywords_lc,
-            _json(facets), _json(keywords), _json(metadata), None, None, None, None, forms.text_lc, text,
+            _json(facets), _json(keywords), _json(metadata), path, heading, first_line, last_line, forms.text_lc, text,
         )  # fmt: skip
 
 

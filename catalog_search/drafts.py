@@ -10,7 +10,7 @@ from catalog_search.errors import SourceError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from catalog_search.settings import Settings
     from catalog_search.source import Source
@@ -47,7 +47,7 @@ class Drafts:
             SourceError: rows are bad and the settings say stop, or there is no document.
         """
         self._execute(f"CREATE TEMP TABLE drafts ({_COLUMNS})")
-        bad: list[tuple[int, str]] = []
+        bad: list[dict[str, object]] = []
         found = count = 0
         batch: list[Draft] = []
         stop = self._settings.on_bad_row == "stop"
@@ -65,7 +65,8 @@ class Drafts:
             except BadRow as problem:
                 found += 1
                 if not stop or found <= NAMED_BAD_ROWS:
-                    bad.append((row.line, str(problem)))
+                    bad.append({"path": row.place.path} if row.place else {})
+                    bad[-1] |= {"line": row.line, "reason": str(problem)}
                 continue
             if len(batch) == 1_000:
                 self._connection.executemany(_INSERT, batch)
@@ -73,13 +74,13 @@ class Drafts:
         self._connection.executemany(_INSERT, batch)
         if bad and stop:
             raise self._bad_rows(bad, found)
-        self.skipped = [{"line": line, "reason": reason} for line, reason in bad]
+        self.skipped = bad
         if not self._execute("SELECT 1 FROM drafts LIMIT 1").fetchone():
             raise SourceError("it holds no document; nothing was built", path=self._source.name)
         progress(1.0, count)
 
-    def _bad_rows(self, named_rows: list[tuple[int, str]], count: int) -> SourceError:
-        named = "\n".join(f"  line {line}: {reason}" for line, reason in named_rows)
+    def _bad_rows(self, named_rows: list[dict[str, object]], count: int) -> SourceError:
+        named = "\n".join(f"  {place_of(one)}: {one['reason']}" for one in named_rows)
         more = f"\n  and {count - len(named_rows):,} more" if count > len(named_rows) else ""
         rows = "1 bad row" if count == 1 else f"{count:,} bad rows"
         return SourceError(
@@ -91,9 +92,9 @@ class Drafts:
         """Leave one draft for each id, as the settings say; return the ids that had several."""
         self._execute("CREATE INDEX temp.drafts_id ON drafts(id)")
         repeated = self._execute(
-            "SELECT id, json_group_array(line) FROM "
-            "(SELECT id, line FROM drafts WHERE id IN (SELECT id FROM drafts GROUP BY id HAVING count(*) > 1) "
-            "ORDER BY id, line) GROUP BY id ORDER BY min(line)"
+            "SELECT id, json_group_array(CASE WHEN path IS NULL THEN line ELSE path||':'||line END) FROM "
+            "(SELECT id, path, line FROM drafts WHERE id IN (SELECT id FROM drafts GROUP BY id HAVING count(*) > 1) "
+            "ORDER BY id, path, line) GROUP BY id ORDER BY min(path), min(line)"
         ).fetchall()
         found: list[dict[str, object]] = [{"id": id, "lines": json.loads(lines)} for id, lines in repeated]
         if not found:
@@ -108,12 +109,23 @@ class Drafts:
                 path=self._source.name,
             )
         for one in found:
-            rows = self._execute("SELECT * FROM drafts WHERE id = ? ORDER BY line, rowid", (one["id"],)).fetchall()
+            rows = self._execute(
+                "SELECT * FROM drafts WHERE id = ? ORDER BY path, line, rowid", (one["id"],)
+            ).fetchall()
             drafts = [Draft(*row) for row in rows]
             kept = drafts[0] if self._settings.duplicates == "first" else merged(drafts, self.maker)
             self._execute("DELETE FROM drafts WHERE id = ?", (one["id"],))
             self._execute(_INSERT, kept)
         return found
+
+
+def place_of(row: Mapping[str, object]) -> str:
+    """Return where a row that was left out is, as a message names it.
+
+    >>> place_of({"path": "docs/a.md", "line": 3, "reason": "missing id"})
+    'docs/a.md, line 3'
+    """
+    return f"{row['path']}, line {row['line']}" if "path" in row else f"line {row['line']}"
 
 
 def _list(lines: object) -> str:

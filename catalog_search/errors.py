@@ -6,6 +6,7 @@
     ├── VocabularyError         a vocabulary or a language pack is malformed; fix the YAML
     ├── DatabaseError           the .db is missing, damaged, of another format, or could not be written
     ├── QueryError              a search was asked for in a way it has not (an unknown facet, a bad limit)
+    │   └── BoundReached        a question needs more work than one may ask for
     └── DocumentNotFound        no document has that id
 
 `str(error)` is one message: where, what is wrong, what to do. The place is also kept in fields.
@@ -61,6 +62,10 @@ class DatabaseError(CatalogSearchError):
 
 class QueryError(CatalogSearchError):
     """A search has an argument that the catalogue does not know: a facet, a limit, a dialect."""
+
+
+class BoundReached(QueryError):
+    """A question needs more work than one may ask for; asked more narrowly it can be answered."""
 
 
 class DocumentNotFound(CatalogSearchError, LookupError):

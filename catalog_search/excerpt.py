@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.text import Folding, fold, full_folding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from catalog_search.expansion import Pattern
 
@@ -16,6 +16,14 @@ LENGTH = 240
 """Characters of an excerpt, at most, without the dots that say it was cut."""
 
 _CHUNK = re.compile(r"\S+")
+
+
+class Passage(NamedTuple):
+    """A part of a text, as it is written but for its line ends, which are `\\n`, and the lines it stands in, from 1."""
+
+    text: str
+    first_line: int
+    last_line: int
 
 
 def cut_around(text: str, text_lc: str, patterns: Iterable[Pattern], folding: Folding) -> str:
@@ -31,9 +39,36 @@ def cut_around(text: str, text_lc: str, patterns: Iterable[Pattern], folding: Fo
     >>> cut_around("It counts labour force.", "it counts labour force", [Pattern("labour", "own")], Folding({}))
     'It counts labour force.'
     """
-    word = next((place for pattern in patterns if (place := _word_of(pattern, text_lc)) >= 0), 0)
-    chunks = list(_around(text, word, folding))
-    return _fitted(text, chunks) if chunks else ""
+    start, end = _span(text, text_lc, patterns, folding, LENGTH)
+    if start == end:
+        return ""
+    before = "… " if text[:start].strip() else ""
+    after = " …" if text[end:].strip() else ""
+    return f"{before}{' '.join(text[start:end].split())}{after}"
+
+
+def passage_around(text: str, text_lc: str, patterns: Iterable[Pattern], folding: Folding, length: int) -> Passage:
+    """Return the same part to be quoted: verbatim, at most `length` characters, with its lines.
+
+    >>> from catalog_search.expansion import Pattern
+    >>> passage_around("It counts\\r\\nlabour.", "it counts labour", [Pattern("labour", "own")], Folding({}), 100)
+    Passage(text='It counts\\nlabour.', first_line=1, last_line=2)
+    >>> passage_around("It counts\\r\\nlabour.", "it counts labour", [Pattern("labour", "own")], Folding({}), 10)
+    Passage(text='labour.', first_line=2, last_line=2)
+    """
+    start, end = _span(text, text_lc, patterns, folding, length)
+    quoted = unix_lines(text[start:end])
+    first = 1 + unix_lines(text[:start]).count("\n")
+    return Passage(quoted, first, first + quoted.count("\n"))
+
+
+def unix_lines(text: str) -> str:
+    """Return text whose line ends are `\\n`; only `\\r\\n`, `\\r` and `\\n` end a line.
+
+    >>> unix_lines("a\\r\\nb\\rc")
+    'a\\nb\\nc'
+    """
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def spans(text: str, patterns: Iterable[str], folding: Folding | None = None) -> list[tuple[int, int]]:
@@ -64,7 +99,17 @@ def _word_of(pattern: Pattern, text_lc: str) -> int:
     return text_lc.count(" ", 0, place)
 
 
-def _around(text: str, word: int, folding: Folding) -> Iterable[tuple[int, int]]:
+def _span(text: str, text_lc: str, patterns: Iterable[Pattern], folding: Folding, length: int) -> tuple[int, int]:
+    """Return where the part around the first pattern begins and ends; a word that is too long is cut."""
+    word = next((place for pattern in patterns if (place := _word_of(pattern, text_lc)) >= 0), 0)
+    chunks = list(_around(text, word, folding, length))
+    if not chunks:
+        return 0, 0
+    start = chunks[0][0]
+    return start, min(chunks[-1][1], start + length)
+
+
+def _around(text: str, word: int, folding: Folding, length: int) -> Iterable[tuple[int, int]]:
     """Yield the spans of the chunks before and after a word of the normal form, as many as an excerpt holds."""
     seen = 0
     before: list[tuple[int, int]] = []
@@ -75,18 +120,10 @@ def _around(text: str, word: int, folding: Folding) -> Iterable[tuple[int, int]]
         if seen > word:
             break
     start = len(before) - 1
-    while start > 0 and before[-1][1] - before[start - 1][0] <= LENGTH // 3:
+    while start > 0 and before[-1][1] - before[start - 1][0] <= length // 3:
         start -= 1
     yield from before[start:]
     for match in chunks:
-        if match.end() - before[start][0] > LENGTH:
+        if match.end() - before[start][0] > length:
             return
         yield match.span()
-
-
-def _fitted(text: str, chunks: Sequence[tuple[int, int]]) -> str:
-    start, end = chunks[0][0], chunks[-1][1]
-    shown = " ".join(text[start : min(end, start + LENGTH)].split())
-    before = "… " if text[:start].strip() else ""
-    after = " …" if text[min(end, start + LENGTH) :].strip() else ""
-    return f"{before}{shown}{after}"

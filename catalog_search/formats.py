@@ -35,12 +35,22 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 
 
+class Place(NamedTuple):
+    """Where in a folder of text files a row is: the file, the trail of headings, the first and the last line."""
+
+    path: str
+    heading: str | None
+    first_line: int
+    last_line: int
+
+
 class Row(NamedTuple):
     """One entry of a source.
 
     `line` is the first line it stands on, from 1 as an editor counts, or its number where a source has no
     lines. `values` are its cells by column: text, a list, a mapping, None for a cell that is missing.
-    `surplus` counts cells beyond the header, `problem` says why the row cannot be used at all.
+    `surplus` counts cells beyond the header, `problem` says why the row cannot be used at all. `place` is that of a
+    row of text files.
 
     >>> Row(2, {"id": "7", "meta": {"unit": "EUR"}}).get("meta.unit")
     'EUR'
@@ -50,6 +60,7 @@ class Row(NamedTuple):
     values: Mapping[str, Value]
     surplus: int = 0
     problem: str | None = None
+    place: Place | None = None
 
     def find(self, column: str) -> Value | Missing:
         """Return a column's value, else what its dotted path leads to, else MISSING.
@@ -117,7 +128,7 @@ class Delimited:
 
     >>> rows = Delimited(["id,title\\n", "1,Wages\\n"], ",", "a.csv")
     >>> rows.columns, list(rows)
-    (('id', 'title'), [Row(line=2, values={'id': '1', 'title': 'Wages'}, surplus=0, problem=None)])
+    (('id', 'title'), [Row(line=2, values={'id': '1', 'title': 'Wages'}, surplus=0, problem=None, place=None)])
     """
 
     def __init__(self, lines: Iterable[str], delimiter: str, path: object) -> None:
@@ -136,7 +147,7 @@ class Delimited:
         for line, cells, problem in self._cells:
             count = len(cells)
             if count == width:
-                yield new(Row, (line, dict(zip(names, cells)), 0, None))  # noqa: B905 - equal counts
+                yield new(Row, (line, dict(zip(names, cells)), 0, None, None))  # noqa: B905 - equal counts
             elif problem:
                 yield Row(line, {}, 0, problem)
             elif count > 1 or cells[0].strip():

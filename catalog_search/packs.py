@@ -59,6 +59,7 @@ MESSAGES: Mapping[str, frozenset[str]] = {
         "tier_6": "",
         "label_id": "",
         "label_keywords": "",
+        "label_file": "",
         "label_source": "",
         "label_publisher": "",
         "label_licence": "",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # after a tag or an anchor, with or without quotation marks
 _WRITTEN = re.compile(r"(?:[&!]\S*\s+)*([\"']?)(.*)\1", re.S)
-_NUMBER = re.compile(r"\d[\d_,]*")
+_NUMBER = re.compile(r"\d(?:[\d_,]*\d)?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catalog_search.excerpt import cut_around, spans
+from catalog_search.excerpt import Passage, cut_around, passage_around, spans
 from catalog_search.expansion import SPELLING, Expansion, Pattern
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Result:
     Attributes:
         id, title, url: of the document; url is "" when it has none.
         tier: 0 (the id is the question) to 6 (all fields); None in a relaxed answer.
+        kind: 0 every term by its own word, 1 a singular or joined form was needed, 2 the vocabulary was; None in a
+            relaxed answer.
         missing: terms that the document does not hold; only in a relaxed answer.
         stand_ins: asked word → the document's words that stood in for it; only in a relaxed answer.
         explanation: sentences, if they were asked for.
@@ -51,18 +53,20 @@ class Result:
 
     __slots__ = (
         "_excerpt", "_expansions", "_folding", "_matched", "_row", "_text", "_text_of",
-        "explanation", "id", "missing", "stand_ins", "tier", "title", "url",
+        "explanation", "id", "kind", "missing", "stand_ins", "tier", "title", "url",
     )  # fmt: skip
 
     def __init__(
         self,
         row: Row,
         tier: int | None,
+        kind: int | None,
         expansions: Sequence[Expansion],
         text_of: Callable[[int], tuple[str, list[str], str]],
         folding: Callable[[str], tuple[Folding, list[str]]],
     ) -> None:
-        self.id, self.title, self.url, self.tier = row.id, row.title, row.url, tier
+        self.id, self.title, self.url = row.id, row.title, row.url
+        self.tier, self.kind = tier, kind
         self.missing: list[str] = []
         self.stand_ins: Mapping[str, tuple[str, ...]] = {}
         self.explanation: list[str] | None = None
@@ -87,12 +91,24 @@ class Result:
             self._matched = matched_in(fields, self._expansions, self.stand_ins)
         return self._matched
 
+    def _in_text(self) -> list[Pattern]:
+        return [Pattern(match.pattern, match.kind) for match in self.matched.get("text", ())]
+
+    def passage(self, length: int) -> Passage:
+        """Return the text around the match, or its start, to be quoted: verbatim, with the lines it stands in.
+
+        Args:
+            length: how many characters at most.
+        """
+        text, _, text_lc = self._texts()
+        return passage_around(text, text_lc, self._in_text(), self._folding(text)[0], length)
+
     @property
     def excerpt(self) -> str:
         """The text around the match, else the keyword that matched, else the start of the text."""
         if self._excerpt is None:
             text, keywords, text_lc = self._texts()
-            in_text = [Pattern(match.pattern, match.kind) for match in self.matched.get("text", ())]
+            in_text = self._in_text()
             if not in_text and (hit := self._keyword(keywords)):
                 self._excerpt = hit
             else:

@@ -6,6 +6,8 @@
     source: {path: wages.csv}                url: "https://example.org/{code}"
                                              keywords: [topics, {column: synonyms, split: "|"}]
 
+Of text files, source: {files: "docs/**/*.md", revision: git}, the documents need not be said: each heading is one.
+
 A template (id, title, url, text) is text with columns in it, see `template`; the other keys name columns.
 """
 
@@ -31,7 +33,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
         "name", "title", "language", "source", "documents",
         "vocabulary", "provenance", "duplicates", "on_bad_row",
     ),
-    "source": ("path", "encoding", "delimiter", "table", "query", "records"),
+    "source": ("path", "encoding", "delimiter", "table", "query", "records", "files", "revision"),
     "documents": ("id", "title", "url", "keywords", "text", "metadata", "facets", "priority"),
     "provenance": ("publisher", "licence", "source_url", "retrieved_at", "revision"),
     "documents.keywords": ("column", "split"),
@@ -40,7 +42,10 @@ _KEYS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """The catalogue's file and how to read it; what is None is found out from the file."""
+    """The catalogue's file and how to read it; what is None is found out from the file.
+
+    With `files`, patterns of text files, `path` is the folder they are in.
+    """
 
     path: Path
     encoding: str | None = None
@@ -48,6 +53,8 @@ class SourceSettings:
     table: str | None = None
     query: str | None = None
     records: str | None = None
+    files: tuple[str, ...] = ()
+    revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,18 +277,29 @@ def _settings(root: _Section, base: Path, path: Path | None) -> Settings:
             "name",
         )
     documents = root.section("documents")
+    source = root.section("source")
+    of_files = source is not None and bool(source.items("files"))
+    if documents is None and of_files:
+        documents = _Section({}, path, "documents")
     if documents is None:
         raise root.error('is missing; write for example documents: {id: "{id}", title: "{title}"}', "documents")
+    if of_files:
+        _fill_in(documents)
+        if root.choice("duplicates", DUPLICATES) == "merge":
+            raise root.error("must not be merge for files: the text of a document is lines of one file", "duplicates")
     vocabulary = root.text("vocabulary")
-    source = root.section("source")
+    source_settings = _source(source, base)
+    provenance = _provenance(root.section("provenance"))
+    if source and source_settings and source_settings.revision and provenance.revision:
+        raise source.error("git says the revision; take provenance.revision or this key away", "revision")
     return Settings(
         name=name,
         title=root.text("title") or name,
         language=root.required("language", "en (the language of the titles: en, pt-BR, es, fr or de)"),
         documents=_documents(documents),
-        source=_source(source, base),
+        source=source_settings,
         vocabulary=base / vocabulary if vocabulary else None,
-        provenance=_provenance(root.section("provenance")),
+        provenance=provenance,
         duplicates=root.choice("duplicates", DUPLICATES),
         on_bad_row=root.choice("on_bad_row", ON_BAD_ROW),
         path=path,
@@ -294,9 +312,21 @@ def _settings(root: _Section, base: Path, path: Path | None) -> Settings:
     )
 
 
+def _fill_in(documents: _Section) -> None:
+    """Say what the documents of text files are, where the settings do not."""
+    if documents.text("text") is not None:
+        raise documents.error("the text of a file's document is its lines; remove the key", "text")
+    usual = {"id": "{id}", "title": "{title}", "text": "{text}", "keywords": ["parents"]}
+    documents.values = usual | documents.values
+
+
 def _source(section: _Section | None, base: Path) -> SourceSettings | None:
     if section is None:
         return None
+    if section.items("files"):
+        return _files(section, base)
+    if section.text("revision"):
+        raise section.error("goes with files; for this source write provenance: {revision: …}", "revision")
     path = section.required("path", "titles.csv")
     if section.text("table") and section.text("query"):
         raise section.error("give table or query, not both", "query")
@@ -316,6 +346,28 @@ def _source(section: _Section | None, base: Path) -> SourceSettings | None:
         section.text("query"),
         section.text("records"),
     )
+
+
+def _files(section: _Section, base: Path) -> SourceSettings:
+    for key in ("delimiter", "table", "query", "records"):
+        if key in section.values:
+            raise section.error("does not go with files, which are read as Markdown or plain text; remove the key", key)
+    patterns = [as_text(item) or "" for item in section.items("files")]
+    for pattern in patterns:
+        parts = pattern.split("/")
+        if not all(parts) or {".", ".."} & set(parts) or "\\" in pattern:
+            raise section.error(
+                f'"{pattern}" must be a path below the folder source.path, its parts joined by /, '
+                'such as "docs/**/*.md"; * stands for a part of a name, ** for any folders',
+                "files",
+            )
+    if (revision := section.text("revision")) not in (None, "git"):
+        raise section.error(f'must be git; for "{revision}" write provenance: {{revision: "{revision}"}}', "revision")
+    encoding = section.text("encoding")
+    if encoding is not None:
+        _check_encoding(section, encoding)
+    folder = section.text("path")
+    return SourceSettings(base / folder if folder else base, encoding, files=tuple(patterns), revision=revision)
 
 
 def _check_encoding(section: _Section, encoding: str) -> None:

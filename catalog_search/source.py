@@ -1,8 +1,8 @@
 """Files → rows, with their line numbers.
 
 A source is delimited text (.csv .tsv .txt), JSON (.json), JSON Lines (.jsonl .ndjson) or a SQLite file (.db
-.sqlite .sqlite3), each also as .gz, or records made in Python. A file of another suffix is known by its first
-bytes. Whatever it is, it yields `Row`s: text as the source has it, nothing guessed.
+.sqlite .sqlite3), each also as .gz, a folder's text files, or records made in Python. A file of another suffix is
+known by its first bytes. Whatever it is, it yields `Row`s: text as the source has it, nothing guessed.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from catalog_search.formats import (
     read_json_lines,
 )
 from catalog_search.settings import ColumnUse, Settings, SourceSettings
+from catalog_search.sqlitefile import columns_of, connect, query_of, read_sqlite
 
 __all__ = ["Row", "Source", "Value", "open_source"]
 
@@ -66,9 +67,10 @@ class Source:
 
     Attributes:
         name: the file as messages name it.
-        kind: delimited, json, json lines, sqlite or records.
+        kind: delimited, json, json lines, sqlite, files or records.
         columns: the columns in the file's order, None where each record names its own (JSON, Python).
         notes: sentences on what was chosen where the settings leave a choice.
+        revision: of the source, where it is known from it; None otherwise.
 
     Raises:
         SourceError: from the constructor when the file is missing or is not what its name says, or lacks a
@@ -80,6 +82,7 @@ class Source:
         self.name = str(settings.path)
         self.columns: tuple[str, ...] | None = None
         self.notes: list[str] = []
+        self.revision: str | None = None
         self._settings, self._catalog, self._needed = settings, catalog, tuple(needed)
         self._raw: IO[bytes] | None = None
         with self._plain_errors():
@@ -235,8 +238,8 @@ class Source:
         """Find out what reading needs to know and return the function that reads."""
         if self.kind == "sqlite":
             with self._sqlite() as connection:
-                self._query = _query(connection, self._settings, self.name)
-                self.columns = _query_columns(connection, self._query, self.name)
+                self._query = query_of(connection, self._settings, self.name)
+                self.columns = columns_of(connection, self._query, self.name)
             return self._sqlite_rows
         self._encoding, note = encoding_of(head, self._settings.encoding, self.name)
         self.notes += [note] if note else []
@@ -282,7 +285,7 @@ class Source:
         assert self.columns is not None
         needed = {use.column for use in self._needed}
         with self._sqlite() as connection:
-            yield from _read_sqlite(connection, self._query, self.columns, needed)
+            yield from read_sqlite(connection, self._query, self.columns, needed)
 
     @contextmanager
     def _sqlite(self) -> Iterator[sqlite3.Connection]:
@@ -292,14 +295,14 @@ class Source:
                 raise SourceError("is not a SQLite file", path=self.name)
             binary.seek(0)
             if not isinstance(binary, gzip.GzipFile):
-                with _connect(self._settings.path) as connection:
+                with connect(self._settings.path) as connection:
                     yield connection
                 return
             with tempfile.TemporaryDirectory() as folder:
                 unpacked = Path(folder, "source.db")
                 with unpacked.open("wb") as file:
                     shutil.copyfileobj(binary, file)
-                with _connect(unpacked) as connection:
+                with connect(unpacked) as connection:
                     yield connection
 
 
@@ -309,7 +312,7 @@ class _Records(Source):
     def __init__(self, records: Iterable[object], needed: Iterable[ColumnUse], catalog: object) -> None:
         if isinstance(records, (str, bytes, Mapping)) or not isinstance(records, Iterable):
             raise SourceError("records must be an iterable of mappings from columns to values")
-        self.name, self.kind, self.columns, self.notes = "records", "records", None, []
+        self.name, self.kind, self.columns, self.notes, self.revision = "records", "records", None, [], None
         self._needed, self._catalog, self._records_given = tuple(needed), catalog, records
 
     def __iter__(self) -> Iterator[Row]:
@@ -325,6 +328,34 @@ class _Records(Source):
 
     def check_unchanged(self) -> None:
         pass
+
+
+class _Files(Source):
+    """Rows from the text files of a folder."""
+
+    def __init__(self, source: SourceSettings, settings: Settings) -> None:
+        from catalog_search.textfiles import COLUMNS, TextFiles  # with its parser, which only such a build needs
+
+        self.name, self.kind, self.columns = str(source.path), "files", COLUMNS
+        self._catalog, self._needed = settings.path, settings.columns()
+        with self._plain_errors():
+            self._files = TextFiles(settings, source)
+        self.notes, self.revision = self._files.notes, self._files.revision
+        self._check_columns(COLUMNS)
+
+    def __iter__(self) -> Iterator[Row]:
+        with self._plain_errors():
+            yield from self._files
+        self.check_unchanged()
+
+    def fraction(self) -> float | None:
+        return self._files.fraction()
+
+    def check_unchanged(self) -> None:
+        with self._plain_errors():
+            changed = self._files.changed()
+        if changed:
+            raise SourceError("changed while it was read; run the build again", path=changed)
 
 
 def open_source(settings: Settings, records: Iterable[object] | None = None) -> Source:
@@ -346,84 +377,10 @@ def open_source(settings: Settings, records: Iterable[object] | None = None) -> 
         return _Records(records, settings.columns(), settings.path)
     if settings.source is None:
         raise SettingsError(
-            "is missing; write source: {path: …}, or hand records to build()",
+            "is missing; write source: {path: …} or {files: …}, or hand records to build()",
             path=settings.path,
             key="source",
         )
+    if settings.source.files:
+        return _Files(settings.source, settings)
     return Source(settings.source, settings.columns(), settings.path)
-
-
-# --- SQLite ---------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _connect(path: Path) -> Iterator[sqlite3.Connection]:
-    # immutable: no lock and no file beside it; but a write-ahead log or a journal has to be honoured
-    pending = any(_size(f"{path}{suffix}") for suffix in ("-wal", "-journal"))
-    mode = "mode=ro" if pending else "mode=ro&immutable=1"
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def _size(path: str) -> int:
-    return os.path.getsize(path) if os.path.exists(path) else 0
-
-
-def _query(connection: sqlite3.Connection, settings: SourceSettings, name: str) -> str:
-    """Return the SELECT that reads the source: the settings' own, or that of a table."""
-    if settings.query is not None:
-        return settings.query
-    import sqlite_utils  # costs 100 ms, which only a build from SQLite pays
-
-    database = sqlite_utils.Database(connection, recursive_triggers=False, execute_plugins=False)
-    tables = [table for table in database.table_names() if not table.startswith("sqlite_")]
-    table = settings.table
-    if table is None:
-        if len(tables) != 1:
-            what = f"several tables: {', '.join(tables)}" if tables else "no table"
-            raise SourceError(f"holds {what}; say which with source: {{table: …}}", path=name)
-        table = tables[0]
-    known = tables + database.view_names()
-    if table not in known:
-        raise SourceError(f'no table "{table}" (source.table).{nearest(table, known)}', path=name)
-    quoted = table.replace('"', '""')
-    return f'SELECT * FROM "{quoted}"'
-
-
-def _query_columns(connection: sqlite3.Connection, query: str, name: str) -> tuple[str, ...]:
-    _only_reading(connection)
-    try:
-        cursor = connection.execute(query)
-    except (sqlite3.Error, sqlite3.Warning) as problem:
-        raise SourceError(f"source.query must be one SELECT that SQLite can run: {problem}", path=name) from None
-    if cursor.description is None:
-        raise SourceError("source.query must be one SELECT; it returns no columns", path=name)
-    return tuple(str(column[0]).strip() for column in cursor.description)
-
-
-def _only_reading(connection: sqlite3.Connection) -> None:
-    allowed = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-
-    def authorize(action: int, *_: object) -> int:
-        return sqlite3.SQLITE_OK if action in allowed else sqlite3.SQLITE_DENY
-
-    connection.set_authorizer(authorize)
-
-
-def _read_sqlite(
-    connection: sqlite3.Connection, query: str, columns: tuple[str, ...], needed: set[str]
-) -> Iterator[Row]:
-    _only_reading(connection)
-    # text that is not UTF-8 becomes lone surrogates, which `as_row` reports with their column
-    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-    wanted = [(index, column) for index, column in enumerate(columns) if not needed or column in needed]
-    for number, cells in enumerate(connection.execute(query), 1):
-        values = {column: cells[index] for index, column in wanted}
-        for column, value in values.items():
-            if type(value) is float:
-                # SQLite's own text of a real
-                values[column] = connection.execute("SELECT CAST(? AS TEXT)", (value,)).fetchone()[0]
-        yield as_row(number, values)

@@ -36,6 +36,10 @@ LICENCE_NOTES = (
     "The table folding is made from Unidecode (GPL-2.0-or-later). Documents are under the licence of their source."
 )
 
+WHOLE = 2**32
+"""What a word's weight is measured against. Weights are only compared with each other, so that any number does that no
+catalogue's documents exceed; with a number of its own, a document more would change the weight of every word."""
+
 HASHED_AT_ONCE = 500
 """Documents in a block of what the content hash is of."""
 
@@ -139,10 +143,10 @@ class Tables:
 
     def _words(self) -> Iterator[tuple[int, str, int, int, str]]:
         """Yield the rows of the table words, in order."""
-        documents, singular = self.count(), self._language.singular
+        singular = self._language.singular
         found = self._execute("SELECT term, doc FROM by_word WHERE term IN (SELECT term FROM in_titles) ORDER BY term")
         for number, (word, count) in enumerate(found, 1):
-            yield number, word, count, round(1000 * math.log(documents / count)), singular(word)
+            yield number, word, count, round(1000 * math.log(WHOLE / count)), singular(word)
 
     def _broad_prefixes(self) -> Iterator[tuple[str, int]]:
         """Yield each start of a word of the index that is broad, with the sum of its words' documents."""

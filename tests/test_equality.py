@@ -1,4 +1,4 @@
-"""Every way to answer gives the same strict answer, ids and order: search, paged search, GLOB, FTS5, a plain loop."""
+"""Every way to answer gives the same strict answer, ids and order: search, pages, GLOB, FTS5, D1's, a plain loop."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check(catalog: Catalog, rows: list[oracle.Document], question: str, *, pages
         assert answer.total == len(right), question
     else:
         assert len(answer.results) <= answer.total <= len(right), question
-    for dialect in ("glob", "fts"):
+    for dialect in ("glob", "fts", "d1"):
         assert [id for (id,) in catalog.ids_by_statement(question, dialect, 10_000)] == right_ids, (dialect, question)
     small = [(place[0], id) for place, id in right[:pages]]
     assert paged(catalog, question, 3, pages)[:pages] == small, question
@@ -207,7 +207,7 @@ def test_hostile_questions_raise_nothing_and_find_what_a_plain_loop_finds(
             else:
                 assert right == [], repr(question)
             assert answer.results or answer.reason, repr(question)
-            for dialect in ("glob", "fts"):
+            for dialect in ("glob", "fts", "d1"):
                 found = [id for (id,) in catalog.ids_by_statement(question, dialect, 10_000)]
                 assert found == right, (dialect, question)
 
@@ -283,19 +283,19 @@ def test_every_way_gives_the_same_answer_by_both_ways_of_the_planner(
     broad: BuildReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken: Counter[str] = Counter()
-    walk, all_if_few = Planner._walk, Planner._all_if_few
+    walk, if_few = Planner._walk, Planner._if_few
 
     def counted_walk(self: Planner, *arguments: Any, **options: Any) -> Any:
         taken["walk"] += 1
         return walk(self, *arguments, **options)
 
     def counted_all(self: Planner, *arguments: Any, **options: Any) -> Any:
-        rows = all_if_few(self, *arguments, **options)
-        taken["many" if rows is None else "few"] += 1
-        return rows
+        found = if_few(self, *arguments, **options)
+        taken["many" if found is None else "few" if isinstance(found, list) else "numbers"] += 1
+        return found
 
     monkeypatch.setattr(Planner, "_walk", counted_walk)
-    monkeypatch.setattr(Planner, "_all_if_few", counted_all)
+    monkeypatch.setattr(Planner, "_if_few", counted_all)
     rows = documents_of(broad)
     kinds: Counter[tuple[int, int]] = Counter()
     with broad.catalog as catalog:
@@ -305,6 +305,7 @@ def test_every_way_gives_the_same_answer_by_both_ways_of_the_planner(
     assert taken["walk"] > 50
     assert taken["few"] > 50
     assert taken["many"] > 20
+    assert taken["numbers"] > 5
     assert {tier for tier, _ in kinds} == {0, 1, 2, 3, 4, 5, 6}
     assert {kind for tier, kind in kinds if tier in (3, 4, 5, 6)} == {0, 1, 2}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import sys
 from collections.abc import Iterator
@@ -115,6 +116,29 @@ def test_a_pair_that_gains_on_its_way_back_is_not_needless(tmp_path: Path) -> No
         assert faults(path, catalog) == []
         write_vocabulary(path, [{**pairs[0], "both": False}])
         assert placed(faults(path, catalog)) == [(4, "needless")]
+
+
+def test_a_damaged_file_is_linted_to_its_end(tmp_path: Path, catalog: Trial) -> None:
+    draw = random.Random(1)
+    text = FAULTY.read_bytes()
+    pieces = [bytes([one]) for one in b"{}[]'\"#|>?,~\t\r\n\xff"] + [
+        b": ",
+        b"- ",
+        b"&a ",
+        b"*a",
+        b"null",
+        b"\xc2\x85",
+        b"<<: ",
+    ]
+    path = tmp_path / "v.yaml"
+    found = []
+    for _ in range(80):
+        place = draw.randrange(len(text))
+        path.write_bytes(text[:place] + draw.choice(pieces) + text[place + draw.randrange(3) :])
+        found.append(faults(path, catalog))
+        assert all(1 <= one.line <= text.count(b"\n") + 3 for one in found[-1])
+        assert found[-1]
+    assert any(len(one) > 20 for one in found)
 
 
 def run(*arguments: object) -> Any:

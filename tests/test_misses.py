@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -235,3 +237,39 @@ def test_what_cannot_be_read_ends_with_one_message(tmp_path: Path, database: Pat
         assert done.exit_code == 1
         assert done.stderr.startswith("Error: ")
         assert "Traceback" not in done.output
+
+
+# --- the log of a server
+
+
+def test_what_a_server_logs_is_read(database: Path, tmp_path: Path) -> None:
+    log = tmp_path / "queries.jsonl"
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    asked = ["unemployment", "joblesness", "Joblesness!", "zebra"]
+    messages = [
+        {"id": 0, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        *(
+            {"id": place, "method": "tools/call", "params": {"name": "search", "arguments": {"query": one}}}
+            for place, one in enumerate(asked, 1)
+        ),
+    ]
+    command = [sys.executable, "-m", "catalog_search", "serve", str(database), "--log-queries", str(log)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for message in messages:
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        process.stdin.flush()
+        while "id" in message and json.loads(process.stdout.readline()).get("id") != message["id"]:
+            pass
+    process.stdin.close()
+    assert process.wait(60) == 0
+    process.stdout.close()
+    with Trial.open(database) as catalog:
+        found = find_misses(str(log), catalog)
+    assert [(one.query, one.count) for one in found.misses] == [("joblesness", 2), ("zebra", 1)]
+    # without the catalogue the log's own word counts, and it is the same
+    alone = find_misses(str(log))
+    assert [(one.query, one.count) for one in alone.misses] == [("joblesness", 2), ("zebra", 1)]
+    assert alone.untold == found.bad == alone.bad == 0

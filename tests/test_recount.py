@@ -224,3 +224,40 @@ def test_the_command_says_what_it_wrote(database: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["vocab", "measure", str(database), "--write"])
     assert done.exit_code == 2
     assert "--write goes with VOCAB.yaml" in done.output
+
+
+def test_a_damaged_file_is_refused_or_written_with_nothing_but_numbers_changed(catalog: Trial, tmp_path: Path) -> None:
+    draw = random.Random(1)
+    pieces = [
+        *"{}[]'\"#|>?,9~\t\r\n",
+        ": ",
+        "- ",
+        "&a ",
+        "*a",
+        "!!int ",
+        "asked",
+        "null",
+        "\u2028",
+        "\ufeff",
+        "\x85",
+        "<<: ",
+    ]
+    path = tmp_path / "v.yaml"
+    numbers = re.compile(r"[0-9_,]*\d(?:-\d\d-\d\d)?")
+    written = 0
+    for _ in range(150):
+        place = draw.randrange(len(TEXT))
+        text = TEXT[:place] + draw.choice(pieces) + TEXT[place + draw.randrange(3) :]
+        path.write_bytes(text.encode())
+        try:
+            changed = write(catalog, path)
+        except VocabularyError as problem:
+            assert "v.yaml" in str(problem)
+            assert path.read_bytes() == text.encode()
+            continue
+        after = path.read_bytes().decode()
+        written += 1
+        assert changed
+        assert numbers.sub("#", after) == numbers.sub("#", text)
+        assert write(catalog, path) == []
+    assert written > 30

@@ -25,6 +25,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from catalog_search.errors import CatalogSearchError
+from catalog_search.server.envelopes import repaired
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,15 +42,20 @@ WRITE_SECONDS = 2.0
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def run(server: Server[Any]) -> None:
-    """Serve until standard input ends, or SIGTERM or Ctrl-C; a second signal ends the process at once."""
+def run(server: Server[Any], *, strict: bool = False) -> None:
+    """Serve until standard input ends, or SIGTERM or Ctrl-C; a second signal ends the process at once.
+
+    Args:
+        server: what answers.
+        strict: refuse a message of nearly the right form instead of repairing it.
+    """
     with protocol_only() as (incoming, outgoing), suppress(KeyboardInterrupt):
-        anyio.run(serve, server, incoming, outgoing)
+        anyio.run(serve, server, incoming, outgoing, strict)
 
 
-async def serve(server: Server[Any], incoming: int, outgoing: int) -> None:
+async def serve(server: Server[Any], incoming: int, outgoing: int, strict: bool = False) -> None:
     """Serve the client behind two descriptors until it leaves, or until the process is told to stop."""
-    await Connection(incoming, outgoing).serve(server)
+    await Connection(incoming, outgoing, strict=strict).serve(server)
 
 
 @contextmanager
@@ -75,8 +81,8 @@ def protocol_only() -> Iterator[tuple[int, int]]:
 class Connection:
     """One client: reads its lines, writes what the server answers, and knows which calls are still open."""
 
-    def __init__(self, incoming: int, outgoing: int) -> None:
-        self._incoming, self._outgoing = incoming, outgoing
+    def __init__(self, incoming: int, outgoing: int, *, strict: bool = False) -> None:
+        self._incoming, self._outgoing, self._strict = incoming, outgoing, strict
         self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._open: set[types.RequestId] = set()
         self._reading = anyio.CancelScope()
@@ -84,6 +90,7 @@ class Connection:
         self._all_answered = anyio.Event()
 
     async def serve(self, server: Server[Any]) -> None:
+        """Serve the client until it leaves, or until the process is told to stop."""
         lines_in, lines = anyio.create_memory_object_stream[bytes](0)
         to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
@@ -176,6 +183,8 @@ class Connection:
             return
         # Several at once, as 2025-03-26 had it; each is answered by itself.
         for one in found if isinstance(found, list) else [found]:
+            if not self._strict:
+                one = repaired(one)
             try:
                 message = types.jsonrpc_message_adapter.validate_python(one, by_name=False)
             except ValidationError:
@@ -196,7 +205,7 @@ class Connection:
         if isinstance(message, dict):
             if "method" in message and "id" not in message:
                 return  # A notification is never answered.
-            if isinstance(message.get("id"), str | int | float):
+            if isinstance(message.get("id"), str | int | float) and not isinstance(message["id"], bool):
                 request = message["id"]
         error = {"jsonrpc": "2.0", "id": request, "error": {"code": code, "message": text}}
         self._answers.put(json.dumps(error).encode() + b"\n")

@@ -1,0 +1,369 @@
+"""MCP over HTTP: one request, one JSON answer, nothing kept in between.
+
+    POST /mcp       a JSON-RPC message → its answer
+    GET  /healthz   {"ok": true, "version": …}; nothing is looked up for it
+
+What costs least is checked first, and nothing of a request is read before its sender is known: Host and Origin, the
+path and method, the token, the rate, what is under way already, and only then the body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+import socket
+import threading
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from catalog_search.errors import CatalogSearchError
+from catalog_search.server.access import bearer
+from catalog_search.server.bounds import Rate
+from catalog_search.server.exchange import exchange
+from catalog_search.server.journal import CALLER
+from catalog_search.server.stdio import DRAIN_SECONDS, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+    from types import FrameType
+
+    from mcp.server.lowlevel import Server
+
+    from catalog_search.server.access import Access, Caller
+    from catalog_search.server.bounds import Bounds
+    from catalog_search.server.hosts import Address, Hosts
+    from catalog_search.server.shelf import Shelf
+
+    Scope = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+KEEP_ALIVE_SECONDS = 30
+HEADER_BYTES = 16 * 1024
+QUIET_SECONDS = 0.5
+"""After a signal, how long those who are connected already are still answered before silent ones are let go."""
+UNREAD = (408, 413)
+"""The refusals of a request that has not been read to its end; its connection is closed."""
+PASSED_BYTES, PASSED_SECONDS = 16 * 1024 * 1024, 1.0
+"""So much of it is let pass before that."""
+SHOWN = 80
+"""Characters of a header that a log line repeats."""
+
+_BUSY = [(b"retry-after", b"1")]
+
+PARSE_ERROR, INVALID_REQUEST, REFUSED = -32700, -32600, -32000
+
+logger = logging.getLogger(__name__)
+
+
+class Refused(Exception):
+    """A request that is not answered as it wished: the status, what is said, and headers."""
+
+    def __init__(
+        self, status: int, text: str, headers: Iterable[tuple[bytes, bytes]] = (), *, code: int = REFUSED
+    ) -> None:
+        self.status, self.text, self.headers, self.code = status, text, headers, code
+
+
+class Application:
+    """The server as an ASGI application.
+
+    Args:
+        access: who may ask, and for what.
+        make_server: a shelf → what answers for it.
+        hosts: the names it may be addressed by.
+        bounds: what a caller may cost.
+        strict: refuse a message of nearly the right form instead of repairing it.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        make_server: Callable[[Shelf], Server[Any]],
+        hosts: Hosts,
+        bounds: Bounds,
+        *,
+        strict: bool = False,
+    ) -> None:
+        self.bounds = bounds
+        self._access, self._hosts, self._strict = access, hosts, strict
+        # Callers who see the same share a server.
+        self._servers: dict[tuple[str, ...], Server[Any]] = {}
+        for caller in access.callers():
+            if caller.shelf.names() not in self._servers:
+                self._servers[caller.shelf.names()] = make_server(caller.shelf)
+        self._rate = Rate(bounds.calls_per_second)
+        self._failures = Rate(bounds.failed_authentications / 60, burst=bounds.failed_authentications)
+        self._under_way = 0
+        self._health = json.dumps({"ok": True, "version": version("catalog-search")}).encode()
+        self.ending = False
+        """Whether connections are closed after the next answer."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, as ASGI has it."""
+        if scope["type"] != "http":
+            return
+        try:
+            status, body = await self._answer(scope, receive)
+            await self._send(send, status, body)
+        except Refused as refused:
+            error = {"jsonrpc": "2.0", "id": None, "error": {"code": refused.code, "message": refused.text}}
+            unread = receive if refused.status in UNREAD else None
+            await self._send(send, refused.status, json.dumps(error).encode(), refused.headers, unread)
+
+    async def _send(
+        self,
+        send: Send,
+        status: int,
+        body: bytes,
+        headers: Iterable[tuple[bytes, bytes]] = (),
+        unread: Receive | None = None,
+    ) -> None:
+        sent = [(b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store"), *headers]
+        if body:
+            sent.append((b"content-type", b"application/json"))
+        if self.ending or unread:
+            sent.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": status, "headers": sent})
+        if unread:
+            # A connection that is closed while its sender still writes is reset, and the answer is lost with it.
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+            await _let_pass(unread)
+            body = b""
+        await send({"type": "http.response.body", "body": body})
+
+    async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, bytes]:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        self._check_names(headers)
+        if scope["path"] == "/healthz":
+            _only("GET", scope["method"])
+            return 200, self._health
+        if scope["path"] != "/mcp":
+            raise Refused(404, "There is nothing at this path; MCP is at /mcp.")
+        _only("POST", scope["method"])
+        caller = self._caller(headers.get("authorization"), scope)
+        CALLER.set(caller.name)
+        if wait := self._rate.take(self._key(caller, scope)):
+            raise Refused(
+                429,
+                f"Too many calls: {self.bounds.calls_per_second:g} a second is what one caller may make.",
+                [(b"retry-after", str(max(1, round(wait))).encode())],
+            )
+        if self._under_way >= self.bounds.concurrent_calls:
+            raise Refused(503, "The server is busy. Make the same call again in a second.", _BUSY)
+        self._under_way += 1
+        try:
+            body = await self._body(headers, receive)
+            try:
+                message = parse(body)
+            except (ValueError, RecursionError) as problem:
+                text = f"The body is not JSON: {problem}" if isinstance(problem, ValueError) else _TOO_DEEP
+                raise Refused(400, text, code=PARSE_ERROR) from None
+            status, answer = await exchange(
+                self._servers[caller.shelf.names()], message, scope["headers"], strict=self._strict
+            )
+        finally:
+            self._under_way -= 1
+        if answer is None:
+            return status, b""
+        return status, json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+    # The checks -------------------------------------------------------------------------------------------
+
+    def _check_names(self, headers: dict[str, str]) -> None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not self._hosts.knows(host):
+            shown = json.dumps(host[:SHOWN])
+            logger.warning("refused: Host %s is not a name of this server; allow it with --allow-host", shown)
+            raise Refused(421, "This server is not known by the name in the Host header.")
+        if origin is not None and not self._hosts.lets(origin):
+            shown = json.dumps(origin[:SHOWN])
+            logger.warning("refused: Origin %s may not address this server; allow it with --allow-origin", shown)
+            raise Refused(403, "Pages of this Origin may not address this server.")
+
+    def _caller(self, header: str | None, scope: Scope) -> Caller:
+        address = _address(scope)
+        if header is not None and (wait := self._failures.wait(address)):
+            raise Refused(
+                429,
+                "Too many wrong tokens from this address. Wait before the next attempt.",
+                [(b"retry-after", str(max(1, round(wait))).encode())],
+            )
+        caller = self._access.caller(bearer(header) if header is not None else None)
+        if header is not None and bearer(header) is None:
+            caller = None
+        if caller is None:
+            if header is not None:
+                self._failures.take(address)
+                logger.warning("refused: wrong token from %s", address)
+            raise Refused(
+                401,
+                "A token is needed: send it as “Authorization: Bearer …”."
+                if header is None
+                else "The token is not one of this server's.",
+                [(b"www-authenticate", b"Bearer")],
+            )
+        return caller
+
+    def _key(self, caller: Caller, scope: Scope) -> str:
+        return f"address {_address(scope)}" if caller.anonymous else f"token {caller.name}"
+
+    async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
+        most = self.bounds.body_bytes
+        told = headers.get("content-length", "")
+        too_long = Refused(413, f"The request is longer than {most:,} bytes, which is what this server takes.")
+        if told.isascii() and told.isdigit() and int(told) > most:
+            raise too_long
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self.bounds.body_seconds):
+                more = True
+                while more:
+                    part = await receive()
+                    if part["type"] == "http.disconnect":
+                        raise Refused(400, "The request ended before its body did.")
+                    body += part.get("body", b"")
+                    if len(body) > most:
+                        raise too_long
+                    more = part.get("more_body", False)
+        except TimeoutError:
+            raise Refused(408, f"The request took longer than {self.bounds.body_seconds:g} s to arrive.") from None
+        return bytes(body)
+
+
+async def _let_pass(receive: Receive) -> None:
+    """Read what is left of a request, for a while, and forget it."""
+    left = PASSED_BYTES
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PASSED_SECONDS):
+            while left > 0:
+                part = await receive()
+                left -= len(part.get("body", b""))
+                if part["type"] == "http.disconnect" or not part.get("more_body", False):
+                    return
+
+
+_TOO_DEEP = "The body is nested too deeply to be read."
+
+
+def _only(method: str, found: str) -> None:
+    if found != method:
+        raise Refused(405, f"Only {method} is answered at this path.", [(b"allow", method.encode())])
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else "?"
+
+
+# The process ------------------------------------------------------------------------------------------------
+
+
+def open_socket(address: Address) -> socket.socket:
+    """Open the socket a server listens at.
+
+    Raises:
+        CatalogSearchError: the address is taken or not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    # By its name: asyncio sends at once (TCP_NODELAY) only on sockets that say they are TCP, and an answer in two
+    # pieces otherwise waits some 40 ms for the acknowledgement of its first.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((address.host, address.port))
+        opened.listen(1_024)
+    except OSError as problem:
+        opened.close()
+        raise CatalogSearchError(f"cannot listen at {address}: {problem.strerror or problem}") from None
+    return opened
+
+
+def run(application: Application, opened: socket.socket) -> None:
+    """Serve until SIGTERM or Ctrl-C, then answer the calls in hand; a second signal ends the process at once."""
+    asyncio.run(Service(application).serve(sockets=[opened]))
+
+
+class _Patient(H11Protocol):
+    """Uvicorn's reader of HTTP, with an end to its patience: a head that does not arrive holds no connection."""
+
+    seconds = 0.0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._timer is None:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._timer = self.loop.call_later(self.seconds, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class Service(uvicorn.Server):
+    """Uvicorn, but for what a signal does: clients that are connected are not cut off between two calls."""
+
+    def __init__(self, application: Application) -> None:
+        super().__init__(
+            uvicorn.Config(
+                application,
+                log_config=None,
+                log_level="error",
+                access_log=False,
+                lifespan="off",
+                ws="none",
+                http=type("_Protocol", (_Patient,), {"seconds": application.bounds.body_seconds}),
+                proxy_headers=False,
+                server_header=False,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=int(DRAIN_SECONDS),
+                h11_max_incomplete_event_size=HEADER_BYTES,
+            )
+        )
+        self._application = application
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        self._loop = asyncio.get_running_loop()
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self._application.ending:
+            self.force_exit = self.should_exit = True
+            return
+        self._application.ending = True
+        self._loop.call_soon_threadsafe(self._leave)
+
+    def _leave(self) -> None:
+        """Let nobody in, answer those who are in, and then end."""
+        for server in self.servers:
+            server.close()
+        self._loop.call_later(QUIET_SECONDS, setattr, self, "should_exit", True)

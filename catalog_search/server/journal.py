@@ -1,0 +1,114 @@
+"""What a server writes down: one line a call on standard error, and questions only into a file that was asked for.
+
+2026-11-30 12:00:00 INFO search answered 3.1 ms caller=reader results=10
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TextIO
+
+from catalog_search.errors import CatalogSearchError, DocumentNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catalog_search.server.tools import Tool
+
+CALLER: ContextVar[str] = ContextVar("caller", default="stdio")
+"""Who makes the call that is under way: the name of a token, or of the transport."""
+
+LISTS = ("results", "excerpts", "collections", "lines")
+"""Members of an answer whose length is worth a figure."""
+
+logger = logging.getLogger(__name__)
+
+
+class Journal:
+    """Writes a line for each call of the tools it watches.
+
+    Args:
+        queries: where questions are written, as lines of JSON; nowhere if None.
+    """
+
+    def __init__(self, queries: TextIO | None = None) -> None:
+        self._queries = queries
+        self._lock = threading.Lock()
+
+    def watched(self, tools: Sequence[Tool]) -> list[Tool]:
+        """Return the tools, with their calls written down."""
+        return [replace(tool, handler=self._watch(tool)) for tool in tools]
+
+    def record(self, kind: str, tool: str) -> None:
+        """Write down a call that no tool was given: it could not be read, or was refused."""
+        if kind in ("taught", "refused"):
+            logger.info("%s %s caller=%s", tool, kind, CALLER.get())
+
+    def _watch(self, tool: Tool) -> Any:
+        def handler(caller: Any, arguments: dict[str, Any]) -> Any:
+            began = time.perf_counter()
+            outcome, answer = "failed", None
+            try:
+                answer = tool.handler(caller, arguments)
+                outcome = "answered"
+                return answer
+            except DocumentNotFound:
+                outcome = "not_found"
+                raise
+            except CatalogSearchError:
+                outcome = "error"
+                raise
+            finally:
+                spent = (time.perf_counter() - began) * 1_000
+                logger.info("%s %s %.1f ms caller=%s%s", tool.name, outcome, spent, CALLER.get(), counts(answer))
+                self._note(tool, arguments, answer)
+
+        return handler
+
+    def _note(self, tool: Tool, arguments: dict[str, Any], answer: Any) -> None:
+        if self._queries is None or tool.main != "query":
+            return
+        found, extras = answer if isinstance(answer, tuple) else (answer or {}, {})
+        line = {
+            "query": arguments.get("query"),
+            "tool": tool.name,
+            "results": len(found.get("results", ())),
+            "relaxed": bool({**found, **(extras or {})}.get("relaxed", False)),
+        }
+        text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace").decode()
+        with self._lock:
+            self._queries.write(text + "\n")
+            self._queries.flush()
+
+
+def counts(answer: Any) -> str:
+    """Return the figures of an answer, as a line shows them; never any of its text.
+
+    >>> counts(({"results": [1, 2]}, {"relaxed": True}))
+    ' results=2 relaxed'
+    """
+    found, extras = answer if isinstance(answer, tuple) else (answer, None)
+    merged = {**(found or {}), **(extras or {})}
+    said = "".join(f" {name}={len(merged[name])}" for name in LISTS if isinstance(merged.get(name), list))
+    if isinstance(merged.get("text"), str):
+        said += f" characters={len(merged['text'])}"
+    return said + (" relaxed" if merged.get("relaxed") is True else "")
+
+
+def start(level: str) -> None:
+    """Send what the package logs to standard error.
+
+    Args:
+        level: debug, info, warning or error.
+    """
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    package = logging.getLogger("catalog_search")
+    package.handlers = [handler]
+    package.setLevel(level.upper())
+    package.propagate = False
