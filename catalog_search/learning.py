@@ -206,8 +206,8 @@ class Units(NamedTuple):
     document: str
     """The right document whose title is nearest."""
     title: str
-    words: tuple[str, ...]
-    """Of the question, in normal form."""
+    key: str
+    """The singulars of the question's words: a pair is looked up by those of its asked unit."""
     asked: frozenset[str]
     source: frozenset[str]
 
@@ -236,7 +236,7 @@ def learn(
     places = range(len(judged)) if places is None else places
     units = {place: one for place in places if (one := taken_apart(lexicon, judged[place])) is not None}
     tried = _tried(lexicon, units)
-    holding = _holding(units, {asked for asked, _ in tried})
+    holding = {asked: _holding(units, lexicon.key(asked)) for asked, _ in tried}
     by_asked: dict[str, list[tuple[Candidate, int, float]]] = defaultdict(list)
     for (asked, _), measured in tried.items():
         by_asked[asked].append(measured)
@@ -251,7 +251,7 @@ def learn(
                 stay.append(candidate)
         if progress:
             progress(number / len(by_asked), number)
-    return _without_losses(ranks, units, _without_echoes(kept))
+    return _without_losses(lexicon, ranks, units, _without_echoes(kept))
 
 
 def taken_apart(lexicon: Lexicon, judged: Judged) -> Units | None:
@@ -275,7 +275,7 @@ def taken_apart(lexicon: Lexicon, judged: Judged) -> Units | None:
         lexicon.pattern(" ".join(unit)) for unit in _stretches(lexicon, title_words, SOURCE_WORDS)
         if all(not _forms(lexicon, [word]) & forms for word in unit)
     }  # fmt: skip
-    return Units(best[1], best[2], tuple(words), frozenset(asked), frozenset(source))
+    return Units(best[1], best[2], lexicon.key(judged.query), frozenset(asked), frozenset(source))
 
 
 def _forms(lexicon: Lexicon, words: Iterable[str]) -> set[str]:
@@ -336,20 +336,9 @@ def likelihood_ratio(both: int, one: int, other: int, total: int) -> float:
     )
 
 
-def _holding(units: Mapping[int, Units], asked: Iterable[str]) -> dict[str, list[int]]:
-    """Return asked unit → the questions that hold it, in any place."""
-    wanted = set(asked)
-    found: dict[str, list[int]] = {one: [] for one in wanted}
-    for place, one in units.items():
-        words = one.words
-        held = {
-            " ".join(words[start : start + length])
-            for length in range(1, ASKED_WORDS + 1)
-            for start in range(len(words) - length + 1)
-        }
-        for unit in held & wanted:
-            found[unit].append(place)
-    return found
+def _holding(units: Mapping[int, Units], key: str) -> list[int]:
+    """Return the questions in which a pair is looked up."""
+    return [place for place, one in units.items() if f" {key} " in f" {one.key} "]
 
 
 def _judged(
@@ -390,7 +379,9 @@ def _without_echoes(learned: Sequence[Learned]) -> list[Learned]:
     return kept
 
 
-def _without_losses(ranks: Ranks, units: Mapping[int, Units], learned: list[Learned]) -> list[Learned]:
+def _without_losses(
+    lexicon: Lexicon, ranks: Ranks, units: Mapping[int, Units], learned: list[Learned]
+) -> list[Learned]:
     """Take out the weakest pair involved while all together lose a judged answer."""
     kept = sorted(learned, key=lambda one: (-one.gained, -one.improved, -one.support, one.candidate.asked))
     before = ranks.under((), units)
@@ -399,8 +390,8 @@ def _without_losses(ranks: Ranks, units: Mapping[int, Units], learned: list[Lear
         lost = [place for place in units if before[place].loses(after[place])]
         if not lost:
             break
-        asked = f" {' '.join(units[lost[0]].words)} "
-        involved = [one for one in kept if f" {one.candidate.asked} " in asked] or kept
+        asked = f" {units[lost[0]].key} "
+        involved = [one for one in kept if f" {lexicon.key(one.candidate.asked)} " in asked] or kept
         kept.remove(involved[-1])
     return kept
 
