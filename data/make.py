@@ -150,15 +150,17 @@ def spellings(package: Path) -> None:
 
 
 def one_letter_apart(word: str, other: str, least: int = 5) -> bool:
-    """Tell whether two words of so many letters or more differ by one: one too many, or another of like sound."""
+    """Tell whether two words differ by one letter that is hardly heard: one too many, or, of so many, one of like sound."""
     short, long = sorted((word, other), key=len)
-    if len(long) - len(short) > 1 or len(short) < least or short == long:
-        return False
+    if len(long) - len(short) > 1 or len(short) < 4 or short == long or word.endswith("s"):
+        return False  # a plural is compared by its singular
     same = next((place for place, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
     if len(short) < len(long):
-        return long[same + 1 :] == short[same:]
-    alike = any({short[same], long[same]} <= set(sounds) for sounds in ("aeiouy", "csz", "ckq"))
-    return alike and long[same + 1 :] == short[same + 1 :]
+        more, before = long[same], long[same - 1]
+        silent = (more == "u" and before in "ao") or (len(short) > 4 and (more in "aeiouyh" or more == before))
+        return silent and long[same + 1 :] == short[same:]
+    alike = any({short[same], long[same]} <= set(sounds) for sounds in ("ae", "ei", "iy", "csz", "ckq"))
+    return alike and len(short) >= least and long[same + 1 :] == short[same + 1 :]
 
 
 def one(package: Path, path: str) -> Path:
