@@ -4,6 +4,9 @@
     python -m zipfile -e openbb_oecd-2.0.0-py3-none-any.whl UNPACKED
     python data/make.py oecd UNPACKED
 
+    apt-get download scowl=2020.12.07-2 && dpkg -x scowl_2020.12.07-2_all.deb UNPACKED
+    python data/make.py spellings UNPACKED
+
 Equal packages give equal bytes. Each README says which package, version and file.
 """
 
@@ -150,7 +153,7 @@ def spellings(package: Path) -> None:
 
 
 def one_letter_apart(word: str, other: str, least: int = 5) -> bool:
-    """Tell whether two words differ by one letter that is hardly heard: one too many, or, of so many, one of like sound."""
+    """Tell whether words differ by one letter that is hardly heard: one too many, or, of so many, one of like sound."""
     short, long = sorted((word, other), key=len)
     if len(long) - len(short) > 1 or len(short) < 4 or short == long or word.endswith("s"):
         return False  # a plural is compared by its singular

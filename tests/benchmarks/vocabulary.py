@@ -141,14 +141,20 @@ def starts(catalog: Catalog, text: str) -> bool:
 
 def spelling_report(measured: Iterable[dict[str, Any]]) -> str:
     rows, told = [], []
-    for one in measured:
+    measured = list(measured)
+    total: dict[str, Any] = {"name": "all three"}
+    for key in ("proposed", "missed", "refused", "needs_no_pair"):
+        total[key] = [pair for one in measured for pair in one[key]]
+    for key in ("suggested", "in_the_list"):
+        total[key] = sum(one[key] for one in measured)
+    for one in (*measured, total):
         right, missed = len(one["proposed"]), len(one["missed"])
         rows.append([
             one["name"], right + missed + len(one["refused"]) + len(one["needs_no_pair"]), len(one["needs_no_pair"]),
             len(one["refused"]), right + missed, right, f"{right / (right + missed):.1%}",
             one["suggested"], one["in_the_list"],
         ])  # fmt: skip
-        for kind in ("missed", "refused", "needs_no_pair", "others"):
+        for kind in ("missed", "refused", "needs_no_pair", "others") if one is not total else ():
             told.append(f"{one['name']}, {kind.replace('_', ' ')}: {'; '.join(one[kind]) or 'none'}.")
     return "\n\n".join([
         "## Spelling",
