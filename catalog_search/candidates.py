@@ -121,6 +121,8 @@ class Lexicon:
     def titles_of(self, ids: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         """Yield id, title, and title in normal form of those documents that there are, in the order of the ids."""
         for id in ids:
+            if id.encode("utf-8", "replace").decode() != id:
+                continue  # a lone surrogate is in no id
             yield from self._connection.execute("SELECT id, title, title_lc FROM documents WHERE id = ?", (id,))
 
     def measured(self, proposals: Iterable[Proposal], *, inflected: bool = True) -> list[Candidate]:

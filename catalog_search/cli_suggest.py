@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from catalog_search.candidates import Candidate
     from catalog_search.learning import Learned
 
+SHOWN = 20
+"""So many bad lines are shown; --json has more."""
 WAYS = ("spelling", "forms", "aliases", "thesaurus", "log", "judged")
 
 
@@ -48,7 +50,8 @@ def vocab_suggest(database: str, file: str | None, way: str | None, field: str |
     from catalog_search.suggesting import as_json as suggestions_json
     from catalog_search.suggesting import is_adopted, suggest
 
-    found = suggest(database, way, file, field)
+    with progress_bar("Reading", "lines", shown=not json_) as progress:
+        found = suggest(database, way, file, field, progress)
     if json_:
         print_json({"database": database, "from": way, "file": file, "field": field, **suggestions_json(found)})
         return
@@ -56,8 +59,10 @@ def vocab_suggest(database: str, file: str | None, way: str | None, field: str |
     for name, change in found.ways.items():
         told = click.style("worth adopting", fg="green") if is_adopted(change) else "not worth adopting"
         click.echo(f"{name}: {told}. {change.said()}")
-    if found.bad_lines:
-        click.secho(f"{count(found.bad_lines, 'line')} without a question", fg="yellow", err=True)
+    for bad in found.bad_lines[:SHOWN]:
+        click.secho(visible(f"{file}, line {bad.line}: {bad.reason}"), fg="yellow", err=True)
+    if found.bad > SHOWN:
+        click.secho(f"and {found.bad - SHOWN:,} more lines without a question", fg="yellow", err=True)
     click.secho(count(len(found.candidates), "candidate"), dim=True)
 
 

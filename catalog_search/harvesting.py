@@ -111,9 +111,9 @@ def from_log(lexicon: Lexicon, logged: Iterable[Logged]) -> list[Proposal]:
     after: Counter[tuple[str, str]] = Counter()
     clicked: dict[tuple[str, str], set[str]] = defaultdict(set)
     alone: set[tuple[str, str]] = set()
-    questions: list[str] = []
+    asked: Counter[str] = Counter()
     for one in logged:
-        questions.append(one.query)
+        asked.update(asked_words(lexicon, [one.query]))
         before = last.get(one.session)
         last[one.session] = one
         if before is not None:
@@ -130,7 +130,7 @@ def from_log(lexicon: Lexicon, logged: Iterable[Logged]) -> list[Proposal]:
                 clicked[pair].add(document)
                 if len(more) == 1:
                     alone.add(pair)
-    ways = from_words(lexicon, asked_words(lexicon, questions))
+    ways = from_words(lexicon, asked)
     sure = [*ways.pop("spelling", ()), *ways.pop("form", ()), *ways.pop("compound", ())]
     nexts = [Proposal(*pair, "next", times) for pair, times in after.items()]
     clicks = [

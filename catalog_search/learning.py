@@ -397,16 +397,25 @@ def _without_losses(
 
 
 def estimate(
-    lexicon: Lexicon, judged: Sequence[Judged], progress: Callable[[float | None, int], None] | None = None
+    lexicon: Lexicon,
+    judged: Sequence[Judged],
+    progress: Callable[[float | None, int], None] | None = None,
+    path: str | None = None,
 ) -> Change:
     """Return what pairs learned from part of the questions do to questions about other documents, over FOLDS folds.
+
+    Args:
+        lexicon: of the catalogue.
+        judged: the questions.
+        progress: called after each fold with the share that is done and the number.
+        path: the judged set, for messages.
 
     Raises:
         SourceError: the questions name fewer than FOLDS documents.
     """
     fold_of = [fold(one, FOLDS) for one in judged]
     if len({next(iter(one.grades)) for one in judged}) < FOLDS:
-        raise SourceError(f"the questions name fewer than {FOLDS} documents: too few to learn from")
+        raise SourceError(f"the questions name fewer than {FOLDS} documents: too few to learn from", path=path)
     ranks = Ranks(lexicon.catalog, judged)
     changes = []
     for number in range(FOLDS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.candidates import Lexicon
@@ -51,9 +52,9 @@ def learn_pairs(database: str, judged: str, output: str, progress: Progress | No
         SourceError: the judged set cannot be read or is too small, or the output cannot be written.
     """
     questions = list(read_judged(judged))
-    with Trial.open(database) as catalog:
+    with Trial.open(database) as catalog, catalog.errors():
         lexicon = Lexicon(catalog)
-        others = estimate(lexicon, questions, progress)
+        others = estimate(lexicon, questions, progress, judged)
         ranks = Ranks(catalog, questions)
         learned = learn(lexicon, questions, ranks=ranks)
         lesson = Lesson(learned, ranks.change([one.candidate for one in learned]), others)
@@ -64,7 +65,7 @@ def learn_pairs(database: str, judged: str, output: str, progress: Progress | No
 
 def _vocabulary(lesson: Lesson, language: str, name: str, judged: str) -> Iterable[str]:
     """Yield the lines of a vocabulary; quoted as JSON quotes, which is YAML too."""
-    yield f"# Learned from {' '.join(judged.split())}."
+    yield f"# Learned from {''.join(sign if sign.isprintable() else ' ' for sign in Path(judged).name)}."
     yield "# A gain does not prove sense: read each pair, and take out what means nothing."
     yield f"# These questions: {lesson.judged.said()}."
     yield f"# Estimate for questions about other documents: {lesson.others.said()}."
@@ -108,11 +109,10 @@ def write_keywords(database: str, judged: str, output: str) -> tuple[int, int]:
         SourceError: the judged set cannot be read, or the output cannot be written.
     """
     questions = list(read_judged(judged))
-    with Trial.open(database) as catalog:
-        lexicon = Lexicon(catalog)
-        found = _keywords(lexicon, questions)
+    with Trial.open(database) as catalog, catalog.errors():
+        found = _keywords(Lexicon(catalog), questions)
     try:
-        with open(output, "w", encoding="utf-8", newline="") as file:
+        with open(output, "w", encoding="utf-8", errors="replace", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(("id", "keywords"))
             writer.writerows((id, "|".join(texts)) for id, texts in found.items())

@@ -17,18 +17,20 @@ from catalog_search import harvesting, proposing
 from catalog_search.candidates import Lexicon, Proposal
 from catalog_search.errors import QueryError
 from catalog_search.learning import Change, Ranks
-from catalog_search.questionlog import Logged, read_log
+from catalog_search.questionlog import BadLine, Logged, read_log
 from catalog_search.relevance import read_judged
 from catalog_search.thesaurus import labels
 from catalog_search.trial import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from catalog_search.candidates import Candidate
 
 WAYS = ("spelling", "forms", "aliases", "thesaurus", "log", "judged")
 WITHOUT_FILE = ("spelling", "forms")
+NAMED = 1_000
+"""So many bad lines are named; the others are counted."""
 ADOPTED_GAIN, ADOPTED_LOSS = 2, 0.2
 """A way is worth adopting on a catalogue if it gains so many judged questions, and loses that share of them at most."""
 
@@ -39,11 +41,19 @@ class Suggestions(NamedTuple):
     candidates: list[Candidate]
     ways: dict[str, Change]
     """Way → what its candidates do to judged questions, where there are any."""
-    bad_lines: int = 0
-    """Lines of the log without a question."""
+    bad: int = 0
+    """Lines of the log without a question that can be used."""
+    bad_lines: Sequence[BadLine] = ()
+    """The first of them."""
 
 
-def suggest(database: str, way: str | None = None, file: str | None = None, field: str | None = None) -> Suggestions:
+def suggest(
+    database: str,
+    way: str | None = None,
+    file: str | None = None,
+    field: str | None = None,
+    progress: Callable[[float | None, int], None] | None = None,
+) -> Suggestions:
     """Return candidate pairs for a catalogue.
 
     Args:
@@ -51,6 +61,7 @@ def suggest(database: str, way: str | None = None, file: str | None = None, fiel
         way: one of WAYS; those that need no file by default.
         file: the thesaurus, the log or the judged set.
         field: of aliases: `keywords`, or a name of the documents' metadata.
+        progress: called now and then with the share of the log that is read and the number of lines.
 
     Raises:
         QueryError: the way needs a file, or a field, that is not named or not there.
@@ -63,14 +74,12 @@ def suggest(database: str, way: str | None = None, file: str | None = None, fiel
         raise QueryError(f"--from {way} {needs}" if way else "a FILE goes with --from thesaurus, log or judged")
     if (field is not None) != (way == "aliases"):
         raise QueryError("--from aliases and --field NAME go together: the field that holds the other names")
-    with Trial.open(database) as catalog:
+    with Trial.open(database) as catalog, catalog.errors():
         lexicon = Lexicon(catalog)
         if way == "judged":
             return _judged(lexicon, str(file))
         if way == "log":
-            logged = [one if isinstance(one, Logged) else None for one in read_log(str(file))]
-            found = lexicon.measured(harvesting.from_log(lexicon, filter(None, logged)))
-            return Suggestions(found, {}, logged.count(None))
+            return _logged(lexicon, str(file), progress)
         return Suggestions(lexicon.measured(_proposals(lexicon, way, file, field)), {})
 
 
@@ -84,6 +93,24 @@ def _proposals(lexicon: Lexicon, way: str | None, file: str | None, field: str |
     if way == "thesaurus":
         for other, preferred in labels(str(file), lexicon.language.tag):
             yield Proposal(other, lexicon.pattern(lexicon.fold(preferred)), "thesaurus")
+
+
+def _logged(lexicon: Lexicon, file: str, progress: Callable[[float | None, int], None] | None) -> Suggestions:
+    bad: list[BadLine] = []
+    number = 0
+
+    def questions() -> Iterator[Logged]:
+        nonlocal number
+        for one in read_log(file, progress=progress):
+            if isinstance(one, Logged):
+                yield one
+                continue
+            number += 1
+            if len(bad) < NAMED:
+                bad.append(one)
+
+    found = lexicon.measured(harvesting.from_log(lexicon, questions()))
+    return Suggestions(found, {}, number, bad)
 
 
 def _judged(lexicon: Lexicon, file: str) -> Suggestions:
@@ -123,4 +150,9 @@ def is_adopted(change: Change) -> bool:
 def as_json(found: Suggestions) -> Mapping[str, object]:
     """Return suggestions as `vocab suggest --json` prints them."""
     ways = {way: {**change.as_json(), "adopted": is_adopted(change)} for way, change in found.ways.items()}
-    return {"candidates": [one.as_json() for one in found.candidates], "ways": ways, "bad_lines": found.bad_lines}
+    return {
+        "candidates": [one.as_json() for one in found.candidates],
+        "ways": ways,
+        "bad": found.bad,
+        "bad_lines": [one._asdict() for one in found.bad_lines],
+    }

@@ -201,7 +201,9 @@ def test_the_words_of_a_log_are_tried_in_every_way(database: str, tmp_path: Path
         ("well being", "wellbeing", "compound"), ("womans", "women", "form"),
         ("postsecondary", "post secondary", "compound"),
     }  # fmt: skip
-    assert found.bad_lines == 1
+    assert [one.line for one in found.bad_lines] == [len(asked) + 1]
+    said = run(database, "--from", "log", log)
+    assert f"log.jsonl, line {len(asked) + 1}: " in said.stderr
 
 
 def test_what_was_asked_next_is_proposed(database: str, tmp_path: Path) -> None:
@@ -324,7 +326,7 @@ def test_the_command_prints_the_largest_gain_first_and_applies_nothing(database:
 
 def test_json_holds_every_figure(database: str) -> None:
     found = json.loads(run(database, "--from", "spelling", "--json").stdout)
-    assert list(found) == ["database", "from", "file", "field", "candidates", "ways", "bad_lines"]
+    assert list(found) == ["database", "from", "file", "field", "candidates", "ways", "bad", "bad_lines"]
     assert found["candidates"][0] == {
         "asked": "labor", "source": ["labour"], "from": "spelling", "times": 0, "asked_documents": 0,
         "source_documents": 2, "gain": 2, "purity": 1.0, "warnings": [],
