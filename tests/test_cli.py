@@ -176,6 +176,7 @@ KEYS = {
     "check {}": ["database", "ok", "checked", "faults"],
     "check {} --target d1": ["database", "ok", "checked", "faults", "rows_read", "questions_per_day_free_tier"],
     "vocab measure {}": ["database", "vocabulary", "pairs"],
+    "vocab suggest {}": ["database", "from", "file", "field", "candidates", "ways", "bad", "bad_lines"],
 }  # fmt: skip
 
 
@@ -256,6 +257,7 @@ FAILING = {
     "random bytes to check": ("check {tmp}/random.db", 1, "is damaged or is no SQLite file"),
     "random bytes to fetch": ("fetch {tmp}/random.db x", 1, "is damaged or is no SQLite file"),
     "random bytes to sql": ("sql {tmp}/random.db x", 1, "is damaged or is no SQLite file"),
+    "random bytes to suggest for": ("vocab suggest {tmp}/random.db", 1, "is damaged or is no SQLite file"),
     "random bytes to measure": ("vocab measure {tmp}/random.db", 1, "is damaged or is no SQLite file"),
     "random bytes to serve": ("serve {tmp}/random.db", 1, "is damaged or is no SQLite file"),
     "an empty file": ("search {tmp}/empty.db x", 1, "no catalogue"),
@@ -315,7 +317,8 @@ def test_what_cannot_be_done_is_one_message(name: str, places: dict[str, Path]) 
     "where", ["catalog", "documents", "words", "folding", "vocabulary", "statements", "documents_fts"]
 )
 @pytest.mark.parametrize(
-    "line", ["search {} é", "search {} xyzzy", "fetch {} x", "info {}", "check {}", "vocab measure {}"]
+    "line",
+    ["search {} é", "search {} xyzzy", "fetch {} x", "info {}", "check {}", "vocab measure {}", "vocab suggest {}"],
 )
 def test_a_damaged_database_never_gives_a_traceback(where: str, line: str, steering: Path, tmp_path: Path) -> None:
     for number, sql in enumerate((f"DROP TABLE {where}", f"DELETE FROM {where}")):
@@ -453,7 +456,8 @@ def test_letters_of_every_script_stay_as_they_are() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no head")
 @pytest.mark.parametrize(
-    "line", ["search {} o --limit 1000", "search {} o --limit 1000 --json", "vocab measure {}", "--help"]
+    "line",
+    ["search {} o --limit 1000", "search {} o --limit 1000 --json", "vocab measure {}", "vocab suggest {}", "--help"],
 )
 def test_a_closed_pipe_is_no_error_message(line: str, oecd: Path) -> None:
     command = [sys.executable, "-m", "catalog_search", *(word.format(oecd) for word in line.split())]

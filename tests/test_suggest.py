@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
@@ -13,13 +14,15 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import built
+from support import SHARED, built
 
-from catalog_search import QueryError, SourceError
+from catalog_search import QueryError, SourceError, normalize
 from catalog_search.candidates import Lexicon, Proposal
 from catalog_search.cli import main
+from catalog_search.learning import Ranks, fold, learn
 from catalog_search.measure import measure
 from catalog_search.purity import REFUSED, purity
+from catalog_search.relevance import read_judged
 from catalog_search.suggesting import suggest
 from catalog_search.trial import Trial
 from catalog_search.vocabulary import Pair
@@ -356,6 +359,71 @@ def test_what_cannot_be_done_is_said_in_a_line(database: str, arguments: list[st
     assert "Traceback" not in found.stderr
 
 
+def test_odd_text_in_a_log_or_a_judged_set_is_no_error(database: str, tmp_path: Path) -> None:
+    odd = ["\ud800", "a\0b", "NEAR(", '"', "-", "é" * 2_000, "人口 統計", "x " * 500, "\x1b[2J"]
+    for way, more in (("log", {"clicked": "\ud800"}), ("judged", {"ids": ["\ud800", "1"]})):
+        lines = [{"query": f"labor {text} moniter", **more} for text in odd] + [{"query": text, **more} for text in odd]
+        found = run(database, "--from", way, written(tmp_path / f"{way}.jsonl", *lines), "--json")
+        assert found.exit_code == 0, found.output
+        assert ["labour"] in [one["source"] for one in json.loads(found.stdout)["candidates"]]
+
+
 def test_an_unknown_way_is_named() -> None:
     with pytest.raises(QueryError, match="there is no way"):
         suggest("none.db", "guess")
+
+
+# --- real catalogues: shared data, not in the repository
+
+shared = pytest.mark.skipif(
+    not (SHARED / "catalogues").is_dir(),
+    reason="the real catalogues (../shared/data, beside the repository) are not there",
+)
+
+
+@shared
+def test_a_list_of_another_source_is_proposed_almost_whole(tmp_path: Path) -> None:
+    """Of its spellings that find nothing, where the other spelling is a word of the titles: 95 % are proposed."""
+    with open(SHARED / "vocab" / "british_american_spelling.tsv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    listed = [(normalize(row["british"]), normalize(row["american"])) for row in rows]
+    right, missed = 0, []
+    for name in ("uis_indicators", "worldbank_indicators", "oecd_dataflows"):
+        with open(SHARED / "catalogues" / f"{name}.csv", encoding="utf-8", newline="") as file:
+            titles = {row["id"]: row["title"] for row in csv.DictReader(file)}
+        words = {word for title in titles.values() for word in normalize(title).split()}
+        built(({"id": id, "title": title} for id, title in titles.items()), to=tmp_path / f"{name}.db")
+        proposed = {(one.asked, one.source) for one in suggest(str(tmp_path / f"{name}.db"), "spelling").candidates}
+        for asked, source in {*listed, *((other, one) for one, other in listed)}:
+            if asked[0] != source[0] or source not in words or any(word.startswith(asked[:-1]) for word in words):
+                continue
+            if any(said == asked and source.startswith(of) for said, of in proposed):
+                right += 1
+            elif not any(said in (asked, asked[:-1]) and source.startswith(of) for said, of in proposed):
+                missed.append((name, asked, source))
+    assert right >= 50
+    assert len(missed) <= 0.05 * (right + len(missed)), missed
+
+
+@shared
+@pytest.mark.parametrize(
+    ("judged", "catalogue"),
+    [("esco_altlabels_en", "esco_occupations_en"), ("naics2017_index", "naics2017")],
+)
+def test_what_is_learned_on_half_of_a_real_set_loses_nothing_there_and_little_elsewhere(
+    judged: str, catalogue: str
+) -> None:
+    with open(SHARED / "catalogues" / f"{catalogue}.csv", encoding="utf-8", newline="") as file:
+        rows = [{"id": row["id"], "title": row["title"]} for row in csv.DictReader(file)]
+    questions = list(read_judged(str(SHARED / "evals" / f"{judged}.jsonl")))
+    with Trial.open(built(rows).image or b"") as catalog:
+        ranks = Ranks(catalog, questions)
+        half = [place for place, one in enumerate(questions) if fold(one, 2) == 0]
+        named = {id for place in half for id in questions[place].grades}
+        others = [place for place, one in enumerate(questions) if not named & one.grades.keys()]
+        learned = [one.candidate for one in learn(Lexicon(catalog), questions, ranks=ranks, places=half)]
+        assert learned
+        before, after = ranks.under([], half), ranks.under(learned, half)
+        assert not [questions[place].query for place in half if before[place].loses(after[place])]
+        change = ranks.change(learned, others)
+        assert change.gained >= change.lost or change.p > 0.05
