@@ -116,26 +116,25 @@ def _logged(lexicon: Lexicon, file: str, progress: Callable[[float | None, int],
 def _judged(lexicon: Lexicon, file: str) -> Suggestions:
     judged = list(read_judged(file))
     asked = harvesting.asked_words(lexicon, (one.query for one in judged))
-    candidates = lexicon.measured(
-        one for proposals in harvesting.from_words(lexicon, asked).values() for one in proposals
-    )
-    return Suggestions(candidates, ways_judged(Ranks(lexicon.catalog, judged), candidates))
+    ways = harvesting.from_words(lexicon, asked)
+    candidates = lexicon.measured(one for proposals in ways.values() for one in proposals)
+    # Several ways may find one pair: it counts for each of them.
+    measured = {way: lexicon.measured(proposals) for way, proposals in sorted(ways.items())}
+    return Suggestions(candidates, ways_judged(Ranks(lexicon.catalog, judged), measured))
 
 
 def ways_judged(
-    ranks: Ranks, candidates: Iterable[Candidate], places: Iterable[int] | None = None
+    ranks: Ranks, ways: Mapping[str, Sequence[Candidate]], places: Iterable[int] | None = None
 ) -> dict[str, Change]:
     """Return what the candidates of each way, all together, do to judged questions.
 
     Args:
         ranks: of the questions.
-        candidates: of any ways.
+        ways: way → its candidates.
         places: of the questions that count; all by default.
     """
-    ways: dict[str, list[Candidate]] = {}
-    for one in candidates:
-        ways.setdefault(one.origin, []).append(one)
-    return {way: ranks.change(ones, places) for way, ones in sorted(ways.items())}
+    places = None if places is None else list(places)
+    return {way: ranks.change(candidates, places) for way, candidates in ways.items()}
 
 
 def is_adopted(change: Change) -> bool:

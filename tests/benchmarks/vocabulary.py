@@ -195,14 +195,14 @@ def _learning(judged: str, path: Path, data: Path) -> dict[str, Any]:
         lexicon, ranks = Lexicon(catalog), Ranks(catalog, questions)
         words = harvesting.asked_words(lexicon, (one.query for one in questions))
         ways = harvesting.from_words(lexicon, words)
-        candidates = lexicon.measured(one for proposals in ways.values() for one in proposals)
+        candidates = {way: lexicon.measured(proposals) for way, proposals in sorted(ways.items())}
         for half in (0, 1):
             first = [place for place, one in enumerate(questions) if fold(one, 2) == half]
             named = {id for place in first for id in questions[place].grades}
             second = [place for place, one in enumerate(questions) if not named & one.grades.keys()]
             found = [one.candidate for one in learn(lexicon, questions, ranks=ranks, places=first)]
             good = {way for way, change in ways_judged(ranks, candidates, first).items() if is_adopted(change)}
-            more = [one for one in candidates if one.origin in good]
+            more = [one for way in sorted(good) for one in candidates[way]]
             trained.append(ranks.change(found, first))
             learnt.append(ranks.change(found, second))
             both.append(ranks.change([*found, *more], second))
