@@ -3,6 +3,7 @@
 const PROVENANCE = ["publisher", "licence", "source_url", "revision", "retrieved_at"];
 const LONGEST_ID = 100;
 const LONGEST_VALUE = 2_000;
+const MOST_SCANNED = 20_000;
 // UTF-8 of a document's text in one part.
 const PART_BYTES = 40_000;
 
@@ -66,19 +67,34 @@ async function fetched(env, { id, from_line: line = 1 }) {
 }
 
 // The document that an id means, and the line and character at which it is to be read. What search returned comes
-// first, then the same behind the catalogue's name, then both as the id of a part, ID#L401 or ID#L1C40001.
+// first, then the same behind the catalogue's name, then a document's url; then each as that of a part, ID#L401 or
+// ID#L1C40001.
 async function place(env, id, line, catalog, sql) {
-  const name = `${catalog.get("name")}:`;
-  const readings = (one) => (one.startsWith(name) ? [one, one.slice(name.length)] : [one]);
-  const candidates = readings(id).map((one) => ({ id: one, line, character: 1 }));
   const part = /^(.+)#L([1-9]\d{0,8})(?:C([1-9]\d{0,8}))?$/s.exec(id);
+  const tries = [{ id, line, character: 1 }];
   if (part) {
-    const at = { line: Number(part[2]), character: Number(part[3] ?? 1) };
-    candidates.push(...readings(part[1]).map((one) => ({ id: one, ...at })));
+    tries.push({ id: part[1], line: Number(part[2]), character: Number(part[3] ?? 1) });
   }
-  const rows = await all(env, candidates.map((one) => [sql("document_by_id"), one.id]));
-  const found = rows.findIndex(([row]) => row);
-  return found < 0 ? null : { ...candidates[found], row: rows[found][0] };
+  const name = `${catalog.get("name")}:`;
+  for (const one of tries) {
+    const readings = one.id.startsWith(name) ? [one.id, one.id.slice(name.length)] : [one.id];
+    const rows = await all(env, readings.map((reading) => [sql("document_by_id"), reading]));
+    const row = rows.flat()[0] ?? (await byUrl(env, one.id, catalog, sql));
+    if (row) {
+      return { ...one, row };
+    }
+  }
+  return null;
+}
+
+// The document that has a url, if there is one and no other. It is looked for from the first to the last, and D1 bills
+// each, so that a large catalogue has its documents by id alone.
+async function byUrl(env, url, catalog, sql) {
+  if (!/^https?:\/\//.test(url) || Number(catalog.get("documents")) > MOST_SCANNED) {
+    return undefined;
+  }
+  const [found] = await all(env, [["SELECT id FROM documents WHERE url = ?1 LIMIT 2", url]]);
+  return found.length === 1 ? (await all(env, [[sql("document_by_id"), found[0].id]]))[0][0] : undefined;
 }
 
 async function notFound(env, id, sql, say) {
