@@ -291,6 +291,11 @@ def test_a_long_text_comes_in_parts() -> None:
     assert len(parts) > 1
 
 
+def test_a_line_beyond_the_end_is_an_error_that_says_so() -> None:
+    said = asked(registered(locale="de", not_found=ValueError), "fetch", id="3", from_line=7).content[0].text  # type: ignore[union-attr]
+    assert said.startswith("Das Dokument „3“ endet vor Zeile 7")
+
+
 class Missing(Exception):
     pass
 

@@ -18,7 +18,7 @@ import pytest
 from mcp import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 from served import Client, Here, Reply, program, serving
-from support import built
+from support import built, cases
 
 from catalog_search import Catalog
 from catalog_search.errors import SettingsError
@@ -328,6 +328,20 @@ def test_http_that_is_none_is_refused_and_the_server_goes_on(here: Here) -> None
             assert client.receive().status in (0, 400)
     with here.client() as client:
         assert client.message("ping")["result"] == {}
+
+
+@pytest.mark.parametrize("case", cases("mcp"), ids=lambda case: case["name"])
+def test_calls_answer_as_the_contract_says(case: dict[str, Any], tmp_path: Path) -> None:
+    more = {name: case[name] for name in ("documents", "provenance") if name in case}
+    built(case["rows"], to=tmp_path / "case.db", **more)
+    with serving(public(str(tmp_path / "case.db"))) as here, here.client() as client:
+        for one in case["calls"]:
+            result = client.call(one["tool"], **one["arguments"])
+            (block,) = result["content"]
+            if "error" in one:
+                assert (result["isError"], block["text"]) == (True, one["error"])
+            else:
+                assert result["structuredContent"] == json.loads(block["text"]) == one["found"]
 
 
 # Bounds: each is reached ------------------------------------------------------------------------------------

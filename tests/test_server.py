@@ -91,6 +91,7 @@ WARNINGS = {
         "Only if the call was not in its canonical form: how it was read, what was ignored, how to call next time."
     ),
 }
+PROVENANCE = {"type": "object", "description": "Where it comes from: source, publisher, licence, revision, …"}
 LISTED: list[dict[str, Any]] = [
     {
         "name": "search",
@@ -127,6 +128,7 @@ LISTED: list[dict[str, Any]] = [
                     "description": "True if no document holds the whole question and these are the nearest.",
                 },
                 "notes": NOTES,
+                "provenance": PROVENANCE,
                 "warnings": WARNINGS,
             },
             "required": ["results"],
@@ -167,6 +169,7 @@ LISTED: list[dict[str, Any]] = [
                     ),
                 },
                 "notes": NOTES,
+                "provenance": PROVENANCE,
                 "warnings": WARNINGS,
             },
             "required": ["id", "title", "text", "url"],

@@ -180,9 +180,17 @@ def test_an_option_is_honoured_and_that_is_said(wire: Wire) -> None:
 
 
 def test_a_collection_that_is_not_there_is_ignored_and_that_is_said(wire: Wire) -> None:
-    found = answered(wire, "search", {"query": "wages", "collections": ["tested", "web"]})
-    assert [one["id"] for one in found["results"]] == ["W1", "W2"]
-    assert found["warnings"][0] == "Ignored: web."
+    for asked, said in (
+        (
+            ["tested", "web"],
+            '“collections” was honoured as collections = ["tested"], though search does not ask for it.',
+        ),
+        (["web"], "Ignored: collections."),
+        ("web", "Ignored: collections."),
+    ):
+        found = answered(wire, "search", {"query": "wages", "collections": asked})
+        assert [one["id"] for one in found["results"]] == ["W1", "W2"]
+        assert found["warnings"] == [said, 'The canonical call: search {"query": "wages"}']
 
 
 def test_without_a_text_the_answer_teaches_by_an_example_that_has_an_answer(wire: Wire) -> None:
@@ -282,6 +290,27 @@ def test_the_catalogues_language_is_the_default_and_english_where_there_are_no_t
             assert listed["result"]["tools"][0]["title"] == title
 
 
+@pytest.mark.parametrize("transport", WIRES)
+def test_other_names_are_configured_and_never_advertised(database: str, tmp_path: Path, transport: str) -> None:
+    config = tmp_path / "serve.yaml"
+    config.write_text("aliases: {tools: {fetch: [nachschlagen]}, keys: {query: [frage], id: [kennung]}}\n", "utf-8")
+    with WIRES[transport](database, "--config", str(config)) as wire:
+        found = answered(wire, "search", {"frage": "wages", "q": "labour"})
+        assert [one["id"] for one in found["results"]] == ["W1", "W2"]
+        assert answered(wire, "nachschlagen", {"kennung": "W1", "type": "x", "note": "y"})["title"] == "Wages"
+        (listed,) = wire.answers(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+        said = json.dumps(listed)
+        for name in ("nachschlagen", "frage", "kennung", "search_query", "searchTerm", "web_search", "get_document"):
+            assert name not in said
+
+
+def test_the_example_calls_of_the_descriptions_are_canonical(wire: Wire) -> None:
+    (listed,) = wire.answers(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+    (example,) = re.findall(r"Example: (\{.*?\})", listed["result"]["tools"][0]["description"])
+    found = answered(wire, "search", json.loads(example))
+    assert found["results"] and "warnings" not in found
+
+
 # Long documents -----------------------------------------------------------------------------------------------
 
 
@@ -292,6 +321,13 @@ def long_rows() -> list[dict[str, str]]:
         {"id": "one", "title": "Wages of one line", "text": "é" * 50_000},
         {"id": "lines#L2", "title": "An id like a part's", "text": "itself"},
         {"id": "short", "title": "Wages, short", "text": "a\r\nb\rc\n"},
+        {
+            "id": "wide",
+            "title": "Wide " * 1_000,
+            "keywords": "|".join(f"word {n}" for n in range(9_000)),
+            "a": "x" * 9_000,
+        }
+        | {f"field {n}": "y" * 1_000 for n in range(40)},
         *({"id": str(n), "title": f"Wages {n}"} for n in range(1_000)),
         {"id": "huge", "title": "Wages k", "text": "Wages " * 333_334},
     ]
@@ -343,6 +379,18 @@ def test_an_id_that_looks_like_a_part_is_itself_if_there_is_such_a_document(long
 
 def test_lines_are_counted_whatever_ends_them(long: Wire) -> None:
     assert inside(opened(called(long, "fetch", {"id": "short#L2"}))) == "b\nc"
-    assert "ends before line 4" in failed(called(long, "fetch", {"id": "short#L4"}))
+    said = failed(called(long, "fetch", {"id": "short#L4"}))
+    assert said == "Document “short” ends before line 4; fetch it without a line to see how long it is."
     assert failed(called(long, "fetch", {"id": "nowhere#L2"})).startswith("No document has the id “nowhere#L2”.")
     assert failed(called(long, "fetch", {"id": "short#L0"})).startswith("No document has the id “short#L0”.")
+
+
+def test_fields_that_are_long_or_many_are_shortened_and_that_is_said(long: Wire) -> None:
+    found = opened(called(long, "fetch", {"id": "wide"}))
+    assert len(json.dumps(found)) < 40_000
+    assert found["title"].endswith("…") and found["metadata"]["keywords"].endswith("…")
+    assert found["metadata"]["a"] == "x" * 2_000 + "…"
+    assert found["metadata"]["field 0"] == "y" * 1_000 and "field 39" not in found["metadata"]
+    (note,) = found["notes"]
+    assert note.startswith("Long fields are shortened, and what is beyond them is left out: keywords, a, field 7,")
+    assert len(json.dumps(called(long, "search", {"query": "wide"}))) < 5_000

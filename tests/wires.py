@@ -239,9 +239,11 @@ def over_stdio(database: str, *options: str) -> Iterator[Wire]:
 def over_http(database: str, *options: str) -> Iterator[Http]:
     """Serve a database over HTTP, to whoever asks and as often as they ask."""
     with tempfile.TemporaryDirectory() as folder:
-        config = Path(folder, "serve.yaml")
-        config.write_text("bounds: {calls_per_second: 0}\n", "utf-8")
-        command = [*SERVE, database, "--config", str(config), "--http", "127.0.0.1:0", "--anonymous", *options]
+        if "--config" not in options:
+            config = Path(folder, "serve.yaml")
+            config.write_text("bounds: {calls_per_second: 0}\n", "utf-8")
+            options += ("--config", str(config))
+        command = [*SERVE, database, "--http", "127.0.0.1:0", "--anonymous", *options]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         assert process.stderr is not None
         log: list[bytes] = []

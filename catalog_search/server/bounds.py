@@ -30,7 +30,7 @@ class Bounds:
         calls_per_second: calls of one caller; twice as many may come at once. 0 for no bound.
         concurrent_calls: calls that are worked on or wait, of all callers together.
         body_bytes: bytes of one HTTP request.
-        body_seconds: how long an HTTP request may take to arrive.
+        body_seconds: how long the head of an HTTP request may take to arrive, and its body.
         failed_authentications: wrong tokens from one address in a minute. 0 for no bound.
     """
 

@@ -137,13 +137,13 @@ def get_contract_schemas(locale: str = "en") -> dict[str, dict[str, Any]]:
         "description": say("document_metadata"),
     }
     relaxed = {"type": "boolean", "description": say("search_relaxed")}
+    provenance = {"type": "object", "description": say("provenance")}
+    said = {"notes": notes, "provenance": provenance, "warnings": warnings}
     schemas = {
         "search_input": object_schema({"query": text_schema(say("search_query"))}),
-        "search_output": object_schema(
-            {"results": results}, {"relaxed": relaxed, "notes": notes, "warnings": warnings}
-        ),
+        "search_output": object_schema({"results": results}, {"relaxed": relaxed, **said}),
         "fetch_input": object_schema({"id": text_schema(say("fetch_id"))}),
-        "fetch_output": object_schema(document, {"metadata": metadata, "notes": notes, "warnings": warnings}),
+        "fetch_output": object_schema(document, {"metadata": metadata, **said}),
     }
     copied: dict[str, dict[str, Any]] = json.loads(json.dumps(schemas))  # no two share a member
     return copied

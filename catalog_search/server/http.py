@@ -15,11 +15,12 @@ import logging
 import signal
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from catalog_search.errors import CatalogSearchError
 from catalog_search.server.access import bearer
@@ -47,6 +48,10 @@ KEEP_ALIVE_SECONDS = 30
 HEADER_BYTES = 16 * 1024
 QUIET_SECONDS = 0.5
 """After a signal, how long those who are connected already are still answered before silent ones are let go."""
+UNREAD = (408, 413)
+"""The refusals of a request that has not been read to its end; its connection is closed."""
+PASSED_BYTES, PASSED_SECONDS = 16 * 1024 * 1024, 1.0
+"""So much of it is let pass before that."""
 SHOWN = 80
 """Characters of a header that a log line repeats."""
 
@@ -86,7 +91,8 @@ class Application:
         *,
         strict: bool = False,
     ) -> None:
-        self._access, self._hosts, self._bounds, self._strict = access, hosts, bounds, strict
+        self.bounds = bounds
+        self._access, self._hosts, self._strict = access, hosts, strict
         # Callers who see the same share a server.
         self._servers: dict[tuple[str, ...], Server[Any]] = {}
         for caller in access.callers():
@@ -108,15 +114,28 @@ class Application:
             await self._send(send, status, body)
         except Refused as refused:
             error = {"jsonrpc": "2.0", "id": None, "error": {"code": refused.code, "message": refused.text}}
-            await self._send(send, refused.status, json.dumps(error).encode(), refused.headers)
+            unread = receive if refused.status in UNREAD else None
+            await self._send(send, refused.status, json.dumps(error).encode(), refused.headers, unread)
 
-    async def _send(self, send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    async def _send(
+        self,
+        send: Send,
+        status: int,
+        body: bytes,
+        headers: Iterable[tuple[bytes, bytes]] = (),
+        unread: Receive | None = None,
+    ) -> None:
         sent = [(b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store"), *headers]
         if body:
             sent.append((b"content-type", b"application/json"))
-        if self.ending or status in (408, 413):  # what is left of the request is not read
+        if self.ending or unread:
             sent.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": status, "headers": sent})
+        if unread:
+            # A connection that is closed while its sender still writes is reset, and the answer is lost with it.
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+            await _let_pass(unread)
+            body = b""
         await send({"type": "http.response.body", "body": body})
 
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, bytes]:
@@ -133,10 +152,10 @@ class Application:
         if wait := self._rate.take(self._key(caller, scope)):
             raise Refused(
                 429,
-                f"Too many calls: {self._bounds.calls_per_second:g} a second is what one caller may make.",
+                f"Too many calls: {self.bounds.calls_per_second:g} a second is what one caller may make.",
                 [(b"retry-after", str(max(1, round(wait))).encode())],
             )
-        if self._under_way >= self._bounds.concurrent_calls:
+        if self._under_way >= self.bounds.concurrent_calls:
             raise Refused(503, "The server is busy. Make the same call again in a second.", _BUSY)
         self._under_way += 1
         try:
@@ -196,14 +215,14 @@ class Application:
         return f"address {_address(scope)}" if caller.anonymous else f"token {caller.name}"
 
     async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
-        most = self._bounds.body_bytes
+        most = self.bounds.body_bytes
         told = headers.get("content-length", "")
         too_long = Refused(413, f"The request is longer than {most:,} bytes, which is what this server takes.")
         if told.isascii() and told.isdigit() and int(told) > most:
             raise too_long
         body = bytearray()
         try:
-            async with asyncio.timeout(self._bounds.body_seconds):
+            async with asyncio.timeout(self.bounds.body_seconds):
                 more = True
                 while more:
                     part = await receive()
@@ -214,8 +233,20 @@ class Application:
                         raise too_long
                     more = part.get("more_body", False)
         except TimeoutError:
-            raise Refused(408, f"The request took longer than {self._bounds.body_seconds:g} s to arrive.") from None
+            raise Refused(408, f"The request took longer than {self.bounds.body_seconds:g} s to arrive.") from None
         return bytes(body)
+
+
+async def _let_pass(receive: Receive) -> None:
+    """Read what is left of a request, for a while, and forget it."""
+    left = PASSED_BYTES
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PASSED_SECONDS):
+            while left > 0:
+                part = await receive()
+                left -= len(part.get("body", b""))
+                if part["type"] == "http.disconnect" or not part.get("more_body", False):
+                    return
 
 
 _TOO_DEEP = "The body is nested too deeply to be read."
@@ -241,7 +272,9 @@ def open_socket(address: Address) -> socket.socket:
         CatalogSearchError: the address is taken or not this machine's.
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    # By its name: asyncio sends at once (TCP_NODELAY) only on sockets that say they are TCP, and an answer in two
+    # pieces otherwise waits some 40 ms for the acknowledgement of its first.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((address.host, address.port))
@@ -257,6 +290,36 @@ def run(application: Application, opened: socket.socket) -> None:
     asyncio.run(Service(application).serve(sockets=[opened]))
 
 
+class _Patient(H11Protocol):
+    """Uvicorn's reader of HTTP, with an end to its patience: a head that does not arrive holds no connection."""
+
+    seconds = 0.0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._timer is None:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._timer = self.loop.call_later(self.seconds, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 class Service(uvicorn.Server):
     """Uvicorn, but for what a signal does: clients that are connected are not cut off between two calls."""
 
@@ -269,7 +332,7 @@ class Service(uvicorn.Server):
                 access_log=False,
                 lifespan="off",
                 ws="none",
-                http="h11",
+                http=type("_Protocol", (_Patient,), {"seconds": application.bounds.body_seconds}),
                 proxy_headers=False,
                 server_header=False,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,

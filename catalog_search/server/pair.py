@@ -22,14 +22,13 @@ if TYPE_CHECKING:
     from catalog_search.server.texts import Texts
 
 FARTHEST = 900
-LONGEST_VALUE = 2_000
-"""Characters of one value of a document's metadata that are shown."""
+LONGEST_TITLE, LONGEST_VALUE, LONGEST_FIELDS = 500, 2_000, 10_000
+"""Characters that are shown of a title, of one field of a document, and of all its fields."""
 
 # Never advertised: the contract's tools have one argument each.
 _SEARCH_HIDDEN: dict[str, dict[str, Any]] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": DEFAULT_LIMIT},
     "offset": {"type": "integer", "minimum": 0, "maximum": FARTHEST},
-    "collections": {"type": "array", "items": {"type": "string"}},
 }
 _FETCH_HIDDEN: dict[str, dict[str, Any]] = {"from_line": {"type": "integer", "minimum": 1}}
 _MORE = (
@@ -48,6 +47,8 @@ def search_and_fetch(corpora: Corpora, texts: Texts, *, part_bytes: int = PART_B
     """
     schemas = get_contract_schemas(texts.locale)
     what, title = corpora.what(), corpora.title
+    # Who guesses this argument, and a name that is none, gets the answer of all.
+    collections = {"type": "array", "items": {"type": "string", "enum": corpora.names}}
     return [
         Tool(
             types.Tool(
@@ -58,9 +59,9 @@ def search_and_fetch(corpora: Corpora, texts: Texts, *, part_bytes: int = PART_B
                 output_schema=schemas["search_output"],
                 annotations=READ_ONLY,
             ),
-            partial(search, texts),
+            search,
             main="query",
-            hidden=_SEARCH_HIDDEN,
+            hidden=_SEARCH_HIDDEN | {"collections": collections},
             example={"query": corpora.example or "…"},
         ),
         Tool(
@@ -72,7 +73,7 @@ def search_and_fetch(corpora: Corpora, texts: Texts, *, part_bytes: int = PART_B
                 output_schema=schemas["fetch_output"],
                 annotations=READ_ONLY,
             ),
-            partial(fetch, part_bytes),
+            partial(fetch, texts, part_bytes),
             main="id",
             literal=True,
             hidden=_FETCH_HIDDEN,
@@ -80,31 +81,31 @@ def search_and_fetch(corpora: Corpora, texts: Texts, *, part_bytes: int = PART_B
     ]
 
 
-def search(texts: Texts, shelf: Shelf, arguments: dict[str, Any]) -> Answer:
+def search(shelf: Shelf, arguments: dict[str, Any]) -> Answer:
     """Return what search answers."""
-    asked = dict.fromkeys(arguments.get("collections", ()))
-    # Nobody was told of this argument; who guessed it and a name too gets the answer all the same.
-    collections = [name for name in asked if name in shelf.names()]
     answer = shelf.search(
         arguments["query"],
         limit=arguments.get("limit", DEFAULT_LIMIT),
         offset=arguments.get("offset", 0),
-        collections=collections or None,
+        collections=arguments.get("collections"),
     )
     results = [
-        {"id": found.id, "title": found.result.title, "url": web_address(found.result.url)} for found in answer.results
+        {
+            "id": found.id,
+            "title": _short(found.result.title, LONGEST_TITLE),
+            "url": web_address(found.result.url),
+        }
+        for found in answer.results
     ]
     extras: dict[str, Any] = {}
     if answer.relaxed:
         extras["relaxed"] = True
     if answer.notes:
         extras["notes"] = answer.notes
-    if unknown := [name for name in asked if name not in collections]:
-        extras["warnings"] = [texts.say("read_ignored", keys=shown_keys(unknown))]
     return {"results": results}, extras
 
 
-def fetch(part_bytes: int, shelf: Shelf, arguments: dict[str, Any]) -> dict[str, Any]:
+def fetch(texts: Texts, part_bytes: int, shelf: Shelf, arguments: dict[str, Any]) -> Answer:
     """Return what fetch answers; `metadata` is flat, name → text, and says that none of it is to be obeyed.
 
     Raises:
@@ -114,12 +115,9 @@ def fetch(part_bytes: int, shelf: Shelf, arguments: dict[str, Any]) -> dict[str,
     id, document, line, character = _place(shelf, arguments)
     part = part_of(document.text, line, character, part_bytes)
     if part is None:
-        raise QueryError(
-            f"document {code(id)} ends before line {line:,}; fetch it without a line to see how long it is"
-        )
-    metadata = {
-        name: _short(plainly(value)) for name, value in document.as_json()["metadata"].items() if value is not None
-    }
+        raise QueryError(texts.say("ends_before", id=_short(id, LONGEST_TITLE), line=line))
+    shortened = _shorten_fields(document)
+    metadata = {name: plainly(value) for name, value in document.as_json()["metadata"].items() if value is not None}
     # Provenance is the maintainer's word; a column of the source of the same name stays in the text.
     metadata |= document.provenance
     metadata["untrusted"] = "true"
@@ -127,13 +125,35 @@ def fetch(part_bytes: int, shelf: Shelf, arguments: dict[str, Any]) -> dict[str,
     if part.next:
         metadata["next"] = f"{id}#{part.next}"
         text += f"; continues: fetch {code(metadata['next'])}"
-    return {
+    found = {
         "id": id,
         "title": document.title,
         "text": text,
         "url": web_address(document.url),
         "metadata": metadata,
     }
+    return found, {"notes": [texts.say("shortened", fields=shown_keys(shortened))]} if shortened else None
+
+
+def _shorten_fields(document: Document) -> list[str]:
+    """Cut what is too long to be read beside the text; return the names of what was cut."""
+    document.title = _short(document.title, LONGEST_TITLE)
+    keywords, cut = _short("; ".join(document.keywords), LONGEST_VALUE), []
+    if document.keywords and keywords.endswith("…"):
+        document.keywords = [keywords]
+        cut.append("keywords")
+    left = LONGEST_FIELDS
+    kept: dict[str, Any] = {}
+    for name, value in document.metadata.items():
+        text = plainly(value)
+        shown = _short(text, LONGEST_VALUE)
+        left -= len(name) + len(shown)
+        if left >= 0:
+            kept[name] = value if shown == text else shown
+        if left < 0 or shown != text:
+            cut.append(name)
+    document.metadata = kept
+    return cut
 
 
 def _place(shelf: Shelf, arguments: dict[str, Any]) -> tuple[str, Document, int, int]:
@@ -152,5 +172,5 @@ def _place(shelf: Shelf, arguments: dict[str, Any]) -> tuple[str, Document, int,
         raise
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -101,7 +101,6 @@ def register_search_tools(
         if taken := sorted(members[name].keys() & output["properties"].keys()):
             raise ValueError(f"the contract has the member “{taken[0]}” of {name} already")
         output["properties"] |= members[name]
-        output["properties"].setdefault("provenance", {"type": "object", "description": texts.say("provenance")})
 
     async def run_search(_caller: object, arguments: dict[str, Any]) -> Answer:
         found, extras = _pair(await _called(search, arguments["query"]))
@@ -117,7 +116,10 @@ def register_search_tools(
             found, extras = await read(id)
         if found is None:
             raise DocumentNotFound(texts.say("not_found", id=arguments["id"][:100]), id=arguments["id"])
-        return _document(found, id, line, character), extras
+        document = _document(found, id, line, character)
+        if document is None:
+            raise QueryError(texts.say("ends_before", id=id[:100], line=line))
+        return document, extras
 
     async def read(id: str) -> tuple[Any, dict[str, Any]]:
         try:
@@ -173,14 +175,13 @@ def _result(one: Mapping[str, Any]) -> dict[str, str]:
     return {"id": id, "title": str(one.get("title") or id), "url": web_address(one.get("url"))}
 
 
-def _document(found: Mapping[str, Any], asked: str, line: int, character: int) -> dict[str, Any]:
+def _document(found: Mapping[str, Any], asked: str, line: int, character: int) -> dict[str, Any] | None:
+    """Return a document as the contract has it, from a line on; None if it has no such line."""
     id = str(found.get("id") or asked)
     text = str(found.get("text") or "")
     part = part_of(text, line, character)
     if part is None:
-        raise QueryError(
-            f"document {code(id)} ends before line {line:,}; fetch it without a line to see how long it is"
-        )
+        return None
     metadata = {str(key): str(value) for key, value in (found.get("metadata") or {}).items() if value is not None}
     if part.next:
         metadata["next"] = f"{id}#{part.next}"

@@ -167,19 +167,23 @@ def add_tools(server: Server[Any], tools: Tools, serving: Serving, *, cache_scop
         return theirs.model_copy(update={"tools": merged})  # type: ignore[no-any-return]
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> Any:
-        caller, ours = offered(context)
-        if others_call is not None and params.name not in {tool.name for tool in ours}:
-            theirs: Any = await others_list.handler(context, None) if others_list else None
-            if theirs is not None and params.name in {tool.name for tool in theirs.tools}:
-                return await others_call.handler(context, params)
-        if not limiter:
-            limiter.append(serving.limiter())
+        if others_call is not None and await is_theirs(context, params.name):
+            return await others_call.handler(context, params)
         try:
+            caller, ours = offered(context)
+            if not limiter:
+                limiter.append(serving.limiter())
             return await answer(ours, serving, caller, params.name, params.arguments, limiter[0])
         except Exception:
             # The SDK would send the text of the exception to the client.
             logger.exception("a call failed")
             return tool_error(serving.texts.say("failed"))
+
+    async def is_theirs(context: Any, name: str) -> bool:
+        if others_list is None or name in {tool.name for tool in offered(context)[1]}:
+            return False
+        listed: Any = await others_list.handler(context, None)
+        return name in {tool.name for tool in listed.tools}
 
     server.add_request_handler("tools/list", types.PaginatedRequestParams, list_tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)

@@ -1,0 +1,73 @@
+"""Under load: every call that was sent is answered, rightly. Shortly; tests/benchmarks/server.py does it at length."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from load import MODERN, PROTOCOL, Load, assault, call
+from served import Program, program
+from support import built
+
+CALLS = [
+    call("search", {"query": "wages trade 7"}, '"id":"W7"'),
+    call("fetch", {"id": "W3"}, '"id":"W3"', MODERN),
+    call("search", {"query": "hourly wages of astronauts"}, '"relaxed":true'),
+    call("fetch", {"id": "W4"}, '"id":"W4"', PROTOCOL),
+    call("fetch", {"id": "nobody"}, '"isError":true'),
+]
+CONFIG = """\
+listen: 127.0.0.1:0
+anonymous: true
+log_level: error
+collections: {{wages: {{path: {path}, public: true}}}}
+bounds: {{calls_per_second: 0, body_seconds: 1}}
+"""
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("load")
+    rows = [{"id": f"W{n}", "title": f"Wages of trade {n}", "text": f"By sex and age, table {n}."} for n in range(400)]
+    built(rows, to=folder / "wages.db", name="wages")
+    (folder / "serve.yaml").write_text(CONFIG.format(path="wages.db"), "utf-8")
+    return folder / "serve.yaml"
+
+
+@pytest.fixture
+def server(config: Path) -> Iterator[Program]:
+    with program("--config", config) as started:
+        yield started
+
+
+def test_many_clients_at_once_are_all_answered_rightly(server: Program) -> None:
+    tally = asyncio.run(Load(server.port, CALLS, 60).run(2.0))
+    assert tally.samples == [] and (tally.wrong, tally.lost, tally.refused) == (0, 0, 0) and tally.right > 60
+
+
+def test_after_an_assault_it_answers(server: Program) -> None:
+    statuses = asyncio.run(assault(server.port, 600))
+    assert set(statuses) <= {0, 200, 202, 400, 403, 408, 413, 421}, statuses
+    assert statuses[408] == 10 and statuses[413] >= 10
+    # without an answer stays only what is no request: a head that does not end
+    assert statuses.get(0, 0) <= 20
+    tally = asyncio.run(Load(server.port, CALLS, 4).run(0.5))
+    assert (tally.wrong, tally.lost) == (0, 0) and tally.right > 4
+
+
+def test_no_call_is_lost_when_it_is_told_to_end(server: Program) -> None:
+    async def end() -> Load:
+        load = Load(server.port, CALLS, 40)
+        running = asyncio.create_task(load.run(30.0))
+        await asyncio.sleep(1.5)
+        load.ending = True
+        server.process.send_signal(signal.SIGTERM)
+        await running
+        return load
+
+    tally = asyncio.run(end()).tally
+    assert server.wait() == 0
+    assert (tally.lost, tally.wrong) == (0, 0) and tally.right > 40
