@@ -3,6 +3,7 @@
 const PROVENANCE = ["publisher", "licence", "source_url", "revision", "retrieved_at"];
 const LONGEST_ID = 100;
 const LONGEST_VALUE = 2_000;
+const LONGEST_FIELDS = 10_000;
 const MOST_SCANNED = 20_000;
 // UTF-8 of a document's text in one part.
 const PART_BYTES = 40_000;
@@ -17,17 +18,14 @@ async function fetched(env, { id, from_line: line = 1 }) {
   const { row } = found;
   const part = partOf(row.text, found.line, found.character);
   if (part === null) {
-    const asked = found.line.toLocaleString("en-US");
-    throw new Refused(
-      `Document ${code(row.id)} ends before line ${asked}; fetch it without a line to see how long it is.`,
-    );
+    throw new Refused(told("ends_before", { id: shortened(row.id, LONGEST_TITLE, true), line: found.line }));
   }
   const provenance = new Map([["catalog", catalog.get("title")]]);
   for (const name of PROVENANCE.filter((name) => catalog.get(name))) {
     provenance.set(name, catalog.get(name));
   }
-  const keywords = membersOf(row.keywords).map(([, word]) => JSON.parse(word));
-  const fields = membersOf(row.metadata);
+  row.title = shortened(row.title, LONGEST_TITLE, true);
+  const { keywords, fields, cut } = shortenedFields(row);
   const metadata = new Map(keywords.length ? [["keywords", keywords.join("; ")]] : []);
   for (const name of ["path", "heading", "first_line", "last_line"].filter((name) => row[name] !== null)) {
     metadata.set(name, String(row[name]));
@@ -38,9 +36,6 @@ async function fetched(env, { id, from_line: line = 1 }) {
     } else {
       metadata.set(name, plainly(value));
     }
-  }
-  for (const [name, value] of metadata) {
-    metadata.set(name, shortened(value, LONGEST_VALUE, true));
   }
   // Provenance is the maintainer's word; a column of the source of the same name stays in the text.
   for (const [name, value] of provenance) {
@@ -63,7 +58,33 @@ async function fetched(env, { id, from_line: line = 1 }) {
     ["text", JSON.stringify(text)],
     ["url", JSON.stringify(webAddress(row.url))],
     ["metadata", object([...metadata].map(([name, value]) => [name, JSON.stringify(value)]))],
+    ...(cut.length ? [["notes", JSON.stringify([told("shortened", { fields: shownKeys(cut) })])]] : []),
   ];
+}
+
+// Keywords and fields without what is too long to be read beside the text, and the names of what was cut.
+function shortenedFields(row) {
+  const cut = [];
+  let keywords = membersOf(row.keywords).map(([, word]) => JSON.parse(word));
+  const joined = shortened(keywords.join("; "), LONGEST_VALUE, true);
+  if (keywords.length && joined.endsWith("…")) {
+    keywords = [joined];
+    cut.push("keywords");
+  }
+  const fields = [];
+  let left = LONGEST_FIELDS;
+  for (const [name, value] of membersOf(row.metadata)) {
+    const text = plainly(value);
+    const kept = shortened(text, LONGEST_VALUE, true);
+    left -= [...name].length + [...kept].length;
+    if (left >= 0) {
+      fields.push([name, kept === text ? value : JSON.stringify(kept)]);
+    }
+    if (left < 0 || kept !== text) {
+      cut.push(name);
+    }
+  }
+  return { keywords, fields, cut };
 }
 
 // The document that an id means, and the line and character at which it is to be read. What search returned comes
