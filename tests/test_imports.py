@@ -35,8 +35,8 @@ trial lint recount questionlog misses compare
 spelling candidates proposing harvesting thesaurus learning suggesting learnt
 remote
 d1rows d1delta export d1check
-server.bounds server.holding server.shelf server.access server.configuration
-server.aliases server.calls server.envelopes server.texts server.contract server.corpus server.tools
+server.aliases server.bounds server.holding server.shelf server.access server.configuration
+server.calls server.envelopes server.texts server.contract server.corpus server.tools
 server.parts server.pair
 server.evidence_contract server.evidence
 server.register server.journal server.stdio server.exchange server.hosts server.http server.serving server
