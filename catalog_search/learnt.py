@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.candidates import Lexicon
 from catalog_search.errors import SourceError
-from catalog_search.learning import Change, Learned, Ranks, estimate, learn
+from catalog_search.judging import Change, Ranks
+from catalog_search.learning import Learned, estimate, learn
 from catalog_search.relevance import read_judged
 from catalog_search.trial import Trial
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catalog_search import harvesting, proposing
 from catalog_search.candidates import Lexicon, Proposal
 from catalog_search.errors import QueryError
-from catalog_search.learning import Change, Ranks
+from catalog_search.judging import Change, Ranks
 from catalog_search.questionlog import BadLine, Logged, read_log
 from catalog_search.relevance import read_judged
 from catalog_search.thesaurus import labels

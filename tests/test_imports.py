@@ -32,7 +32,7 @@ catalog
 measure purity relevance
 documents drafts tables changes checking scratch builder
 trial lint recount questionlog misses compare
-spelling candidates proposing harvesting thesaurus learning suggesting learnt
+spelling candidates proposing harvesting thesaurus judging learning suggesting learnt
 remote
 d1rows d1delta export d1check
 server.aliases server.bounds server.holding server.shelf server.access server.configuration

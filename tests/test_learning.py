@@ -17,7 +17,8 @@ from support import built, write_vocabulary
 from catalog_search import Catalog, SourceError, Vocabulary
 from catalog_search.candidates import Lexicon, Proposal
 from catalog_search.cli import main
-from catalog_search.learning import Ranks, estimate, fold, learn, likelihood_ratio, sign_test, taken_apart
+from catalog_search.judging import Ranks, sign_test
+from catalog_search.learning import estimate, fold, learn, likelihood_ratio, taken_apart
 from catalog_search.measure import measure
 from catalog_search.relevance import Judged, ask_all
 from catalog_search.trial import Trial

@@ -19,7 +19,8 @@ from support import SHARED, built
 from catalog_search import QueryError, SourceError, normalize
 from catalog_search.candidates import Lexicon, Proposal
 from catalog_search.cli import main
-from catalog_search.learning import Ranks, fold, learn
+from catalog_search.judging import Ranks
+from catalog_search.learning import fold, learn
 from catalog_search.measure import measure
 from catalog_search.purity import REFUSED, purity
 from catalog_search.relevance import read_judged

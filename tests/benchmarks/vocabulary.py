@@ -27,7 +27,8 @@ from report import DATA, machine, machine_line, progress, table, write
 
 from catalog_search import Catalog, build, harvesting, normalize, relaxing
 from catalog_search.candidates import Lexicon
-from catalog_search.learning import Change, Ranks, fold, learn
+from catalog_search.judging import Change, Ranks
+from catalog_search.learning import fold, learn
 from catalog_search.purity import REFUSED, purity
 from catalog_search.relevance import read_judged
 from catalog_search.suggesting import is_adopted, suggest, ways_judged
