@@ -5,10 +5,13 @@
     glob           ((title_lc GLOB ?1 OR title_lc GLOB ?2) OR …)     ?1 = 'labor*', ?2 = '*[^a-z0-9]labor*'
                AND (' '||title_lc||' ' GLOB ?5 OR …)                 ?5 = '* r d *'
     fts            documents_fts MATCH ?1                            ?1 = '("labor"* OR …) AND ("r d" OR "rd"*)'
+    d1             as glob, or, if that exceeds what Cloudflare D1 takes, all patterns in one parameter:
+                   NOT EXISTS (… json_each(?1) AS term WHERE NOT EXISTS (… json_each(term.value) AS pattern …))
+                                                      ?1 = '[[" labor", " labour"], [" r d ", " rd"]]'
 
-Text reaches SQL only as bound parameters. The two forms say the same of columns in normal form: over words
-of `[a-z0-9]+` joined by single spaces, "a token begins with p" and "p stands at the start or after a
-character that is no letter or digit" are one statement.
+Text reaches SQL only as bound parameters. The forms say the same of columns in normal form: over words of
+`[a-z0-9]+` joined by single spaces, "a token begins with p", "p stands at the start or after a character that is no
+letter or digit" and "the column behind a space holds p behind a space" are one statement.
 
 Source: GLOB, https://sqlite.org/lang_expr.html#glob; MATCH, https://sqlite.org/fts5.html#full_text_query_syntax
 """
@@ -18,29 +21,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from catalog_search.conditions import Parameters, by_glob, by_json, loosely_by_glob, loosely_by_json
+from catalog_search.conditions import is_id as is_id
+from catalog_search.d1 import LIMITS, STATEMENT_BYTES
 from catalog_search.errors import QueryError, nearest
 from catalog_search.expansion import CLASS, Asked, Expansion, Pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import TypeAlias
+    from collections.abc import Iterable, Mapping, Sequence
 
-    Test: TypeAlias = Callable[[str, Pattern], str]
+    from catalog_search.conditions import Compile
 
 FIELDS = ("id", "title", "keywords", "text")
 """The searched fields; the normal form of each is in the column `<field>_lc`."""
 
 COLUMNS = tuple(f"{field}_lc" for field in FIELDS)
-DIALECTS = ("glob", "fts")
+DIALECTS = ("glob", "fts", "d1")
 TIERS = 7
 CLASSES = 3
-LONGEST_GLOB = 39
-"""Longest pattern, in bytes, for GLOB: `*[^a-z0-9]p*` stays within the 50 that Cloudflare D1 allows."""
-
-LONGEST_WHOLE = 30
-"""The same for `*[^a-z0-9]p[^a-z0-9]*`; a longer word is only tested at its start."""
-
-
 NO_WORDS: Mapping[str, Sequence[str]] = {}
 
 
@@ -54,21 +52,6 @@ class Query(NamedTuple):
     parameters: tuple[str, ...]
 
 
-class Parameters:
-    """Numbered parameters; an equal value is bound once."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def add(self, value: str) -> str:
-        """Return the placeholder of a value."""
-        return f"?{self._numbers.setdefault(value, len(self._numbers) + 1)}"
-
-    def values(self) -> tuple[str, ...]:
-        """Return the values in the order of their numbers."""
-        return tuple(self._numbers)
-
-
 def compile_query(
     expansions: Sequence[Expansion],
     columns: Sequence[str] = COLUMNS,
@@ -80,7 +63,8 @@ def compile_query(
     Args:
         expansions: the question's terms; without any, the condition is false.
         columns: the columns to search. The one named `id_lc` takes numbers by their start.
-        dialect: "glob", for any table, or "fts", for the index `documents_fts` of a catalogue.
+        dialect: "glob", for any table; "fts", for the index `documents_fts` of a catalogue; or "d1", for any table in
+            Cloudflare D1, within its limits however long the question is.
         normal_form: False for columns that are only lower case and without accents: the words of a phrase
             may then stand anywhere in the column, and GLOB and FTS need not agree.
 
@@ -106,8 +90,17 @@ def compile_query(
     if dialect == "fts":
         number = parameters.add(match_string(expansions, columns))
         return Query(f"documents_fts MATCH {number}", parameters.values())
-    test = _glob_test(parameters) if normal_form else _loose_test(parameters)
-    return Query(_condition(expansions, columns, test), parameters.values())
+    compiled = (by_glob if normal_form else loosely_by_glob)(parameters)
+    query = Query(compiled(expansions, columns), parameters.values())
+    if dialect != "d1" or _fits_d1(query):
+        return query
+    parameters = Parameters()
+    compiled = (by_json if normal_form else loosely_by_json)(parameters)
+    return Query(compiled(expansions, columns), parameters.values())
+
+
+def _fits_d1(query: Query) -> bool:
+    return len(query.parameters) <= LIMITS["VARIABLE_NUMBER"] and len(query.sql.encode()) <= STATEMENT_BYTES
 
 
 def compile_statement(asked: Asked, dialect: str = "glob") -> Query:
@@ -123,20 +116,29 @@ def compile_statement(asked: Asked, dialect: str = "glob") -> Query:
     if dialect not in DIALECTS:
         raise QueryError(f'there is no dialect "{dialect}".{nearest(dialect, DIALECTS)}')
     parameters = Parameters()
-    if dialect == "fts":
+    query = _statement(asked, dialect, parameters, by_glob(parameters), by_glob(parameters, whole=True))
+    if dialect != "d1" or _fits_d1(query):
+        return query
+    parameters = Parameters()
+    return _statement(asked, dialect, parameters, by_json(parameters), by_json(parameters, whole=True))
+
+
+def _statement(asked: Asked, dialect: str, parameters: Parameters, starts: Compile, whole: Compile) -> Query:
+    """Compile a question; `starts` tests columns for starts of words, `whole` for whole words."""
+    if dialect == "glob":
+        found = starts(asked.expansions, COLUMNS)
+    else:
         match = parameters.add(match_string(asked.expansions))
         found = f"rowid IN (SELECT rowid FROM documents_fts WHERE documents_fts MATCH {match})"
-    else:
-        found = _condition(asked.expansions, COLUMNS, _glob_test(parameters))
     raw = parameters.add(asked.raw.strip())
     sql = (
         f"SELECT rowid, id, title, url\nFROM documents\nWHERE {found}\n   OR id = {raw}\n"
-        f"ORDER BY {_order(asked, raw, parameters)}, rowid"
+        f"ORDER BY {_order(asked, raw, parameters, starts, whole)}, rowid"
     )
     return Query(sql, parameters.values())
 
 
-def _order(asked: Asked, raw: str, parameters: Parameters) -> str:
+def _order(asked: Asked, raw: str, parameters: Parameters, starts: Compile, whole: Compile) -> str:
     """Return the strict order's tier and class as one integer, 3 · tier + class; see `ranking.rank`."""
     question = parameters.add(asked.text)
     phrase = parameters.add(f" {asked.text} ")
@@ -145,17 +147,16 @@ def _order(asked: Asked, raw: str, parameters: Parameters) -> str:
         f"WHEN title_lc = {question} THEN 3",
         f"WHEN instr(' '||title_lc||' ', {phrase}) THEN 6",
     ]
-    starts, whole = _glob_test(parameters), _glob_test(parameters, whole=True)
     levels = [
         (3, ("title_lc",), whole),
         (4, ("title_lc",), starts),
         (5, ("title_lc", "keywords_lc"), starts),
         (6, COLUMNS, starts),
     ]
-    for tier, columns, test in levels:
+    for tier, columns, condition in levels:
         for limit in classes(asked.expansions):
-            condition = _condition(within(asked.expansions, limit), columns, test)
-            cases.append(f"WHEN {condition} THEN {3 * tier + limit}")
+            met = condition(within(asked.expansions, limit), columns)
+            cases.append(f"WHEN {met} THEN {3 * tier + limit}")
     return "CASE\n  " + "\n  ".join(cases) + f"\n  ELSE {3 * TIERS} END"
 
 
@@ -173,77 +174,6 @@ def within(expansions: Iterable[Expansion], limit: int) -> list[Expansion]:
         )
         for one in expansions
     ]
-
-
-def _condition(expansions: Sequence[Expansion], columns: Sequence[str], test: Test) -> str:
-    if not expansions:
-        return "0"
-
-    def any_of(patterns: Iterable[Pattern]) -> str:
-        return _balanced([test(column, pattern) for pattern in patterns for column in columns], "OR")
-
-    terms = []
-    for one in expansions:
-        ways = [any_of(one.patterns)] if one.patterns else []
-        if one.words:
-            ways.insert(0, _balanced([any_of(word) for word in one.words], "AND"))
-        terms.append(_balanced(ways, "OR"))
-    return _balanced(terms, "AND")
-
-
-def _balanced(parts: list[str], operator: str) -> str:
-    """Join conditions as a balanced tree, so that its depth is the logarithm of their number."""
-    if not parts:
-        return "0"
-    if len(parts) == 1:
-        return parts[0]
-    middle = len(parts) // 2
-    return f"({_balanced(parts[:middle], operator)} {operator} {_balanced(parts[middle:], operator)})"
-
-
-def _glob_test(parameters: Parameters, *, whole: bool = False) -> Test:
-    """Return the test of a pattern on a column in normal form."""
-
-    def test(column: str, pattern: Pattern) -> str:
-        text = pattern.text
-        if not text:
-            return "0"
-        if whole or pattern.whole or (pattern.number and not is_id(column)):
-            if len(text) > LONGEST_GLOB:
-                return f"instr(' '||{column}||' ', {parameters.add(f' {text} ')})"
-            return f"' '||{column}||' ' GLOB {parameters.add(f'* {text} *')}"
-        if len(text) > LONGEST_GLOB:
-            return f"instr(' '||{column}, {parameters.add(f' {text}')})"
-        first, later = parameters.add(f"{text}*"), parameters.add(f"*[^a-z0-9]{text}*")
-        return f"({column} GLOB {first} OR {column} GLOB {later})"
-
-    return test
-
-
-def _loose_test(parameters: Parameters) -> Test:
-    """Return the test of a pattern on a column that is only lower case and without accents."""
-
-    def word(column: str, text: str, whole: bool) -> str:
-        if whole and len(text) <= LONGEST_WHOLE:
-            return f"' '||{column}||' ' GLOB {parameters.add(f'*[^a-z0-9]{text}[^a-z0-9]*')}"
-        start = text[:LONGEST_GLOB]
-        first, later = parameters.add(f"{start}*"), parameters.add(f"*[^a-z0-9]{start}*")
-        begins = f"({column} GLOB {first} OR {column} GLOB {later})"
-        return begins if start == text else f"({begins} AND instr({column}, {parameters.add(text)}))"
-
-    def test(column: str, pattern: Pattern) -> str:
-        if not pattern.text:
-            return "0"
-        *before, last = pattern.text.split(" ")
-        whole = pattern.whole or (pattern.number and not is_id(column))
-        return _balanced([*(word(column, text, True) for text in before), word(column, last, whole)], "AND")
-
-    return test
-
-
-def is_id(column: str) -> bool:
-    """Tell whether a column holds ids, where a number matches by its start."""
-    return column.rpartition(".")[2] in ("id_lc", "id")
 
 
 def match_string(

@@ -16,6 +16,7 @@ stops when enough rows are in hand.
 from __future__ import annotations
 
 import json
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.expansion import CLASS, Asked, Expansion, Pattern
@@ -42,7 +43,10 @@ SEEN = 100
 """A broad question is first tried with so many rows; if there are no more, they are all there is."""
 
 FEW = 30
-"""A question of one term that is not broad is first tried with so many rows."""
+"""A question of one term that has hardly more documents is first tried with so many rows."""
+
+LETTERS_OF_IDS = 6
+"""So many of the letters that the words of ids begin with are kept."""
 
 COUNTED = 10_000
 """An exact count is not carried further."""
@@ -122,7 +126,7 @@ class Planner:
         several = len(sizes) > 1 or bool(self._asked.expansions[0].words)
         broad = not several and sizes[0] > BROAD * len(self._asked.expansions[0].patterns)
         seen = max(SEEN if several else FEW, need)
-        if not broad:
+        if several or sizes[0] <= 2 * seen:
             rows = self._all_if_few(sizes, seen, unlimited=several)
             if rows is not None:
                 found = {row.rowid: row for row in (*by_id, *rows)}
@@ -169,7 +173,7 @@ class Planner:
             text = pattern.text
             if len(text) > 2 and " " not in text and not pattern.number:
                 words = execute(self._statements["words_by_start"], (text, text + "{", BEGUN + 1)).fetchall()
-                if len(words) <= BEGUN and not execute(self._statements["id_start"], (text[:3],)).fetchone():
+                if len(words) <= BEGUN and not self._begins_an_id(text):
                     if len(text) > PREFIXED:
                         self._begun[text] = tuple(word for word, _ in words)
                     return sum(documents for _, documents in words)
@@ -179,6 +183,13 @@ class Planner:
             return sum(map(one, needed(patterns)))
 
         return [(min(map(size, one.words)) if one.words else 0) + size(one.patterns) for one in self._asked.expansions]
+
+    def _begins_an_id(self, text: str) -> bool:
+        """Tell whether a word of an id may begin so."""
+        start = text[: len(text) - len(text.lstrip(ascii_lowercase))][:LETTERS_OF_IDS]
+        # What begins with a text that is all letters has at least those; with another one, exactly its first letters.
+        after = "{" if start == text and len(text) < LETTERS_OF_IDS else " "
+        return self._execute(self._statements["id_start"], (start, start + after)).fetchone() is not None
 
     def _ranked(self, rows: Iterable[Row]) -> list[Ranked]:
         ranked = [Ranked(*rank(row, self._asked), row) for row in rows]

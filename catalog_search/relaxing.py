@@ -323,25 +323,37 @@ class Relaxed:
             for word, weight in unit.weights.items():
                 by_word.setdefault(word, []).append((place, weight))
         phrases = [(place, f" {phrase}") for place, unit in enumerate(units) for phrase in unit.phrases]
-        initials = [place for place, unit in enumerate(units) if unit.initials]
+        initials = [(place, unit.word) for place, unit in enumerate(units) if unit.initials]
+        idfs = [unit.idf * (K1 + 1) for unit in units]
         bases = []
+
+        def count(frequencies: list[float], text: str, words: Iterable[str], norm: float) -> None:
+            for word in words:
+                if word in by_word:
+                    for place, weight in by_word[word]:
+                        frequencies[place] += weight * norm
+            for place, phrase in phrases:
+                frequencies[place] += f" {text}".count(phrase) * norm
+
         for rowid, id, title_lc, keywords_lc, text_lc in self._execute(
             self._statements["forms_by_rowid"], (json.dumps(rowids),)
         ):
-            frequencies: dict[int, float] = {}
+            frequencies = [0.0] * len(units)
             title = title_lc.split(" ")
             norm = 1 / (1 - TITLE_B + TITLE_B * len(title) / self._title_words)
-            self._count(frequencies, by_word, phrases, title_lc, title, norm)
+            count(frequencies, title_lc, title, norm)
+            for place, word in initials:
+                if self._has_initials(title, word):
+                    frequencies[place] += INITIALS * norm
             if keywords_lc or text_lc:
                 body = f"{keywords_lc} {text_lc}"
                 words = body.split()
                 norm = 1 - BODY_B + BODY_B * len(words) / self._body_words if self._body_words else 1.0
-                self._count(frequencies, by_word, phrases, body, words, BODY / norm)
-            if initials:
-                self._count_initials(frequencies, units, initials, title)
+                count(frequencies, body, words, BODY / norm)
             score = 0.0
-            for place, frequency in sorted(frequencies.items()):
-                score += units[place].idf * frequency * (K1 + 1) / (frequency + K1)
+            for idf, frequency in zip(idfs, frequencies, strict=True):
+                if frequency:
+                    score += idf * frequency / (frequency + K1)
             if score:
                 bases.append(Base(score, len(id), rowid, title_lc))
         return bases
@@ -362,37 +374,11 @@ class Relaxed:
         rows = self._execute(self._statements["rows_by_rowid"], (json.dumps(list(scores)),))
         return [Near(scores[row[0]], Row(*row[:-1]), row[-1]) for row in rows]
 
-    def _count(
-        self,
-        frequencies: dict[int, float],
-        by_word: Mapping[str, Sequence[tuple[int, float]]],
-        phrases: Sequence[tuple[int, str]],
-        text: str,
-        words: Sequence[str],
-        norm: float,
-    ) -> None:
-        for word in words:
-            if word in by_word:
-                for place, weight in by_word[word]:
-                    frequencies[place] = frequencies.get(place, 0.0) + weight * norm
-        for place, phrase in phrases:
-            times = f" {text}".count(phrase)
-            if times:
-                frequencies[place] = frequencies.get(place, 0.0) + times * norm
-
-    def _count_initials(
-        self,
-        frequencies: dict[int, float],
-        units: Sequence[Unit],
-        places: Iterable[int],
-        title: Sequence[str],
-    ) -> None:
-        every = "".join(word[:1] for word in title)
-        some = "".join(word[:1] for word in title if not self._language.is_stop(word))
-        norm = 1 / (1 - TITLE_B + TITLE_B * len(title) / self._title_words)
-        for place in places:
-            if units[place].word in every or units[place].word in some:
-                frequencies[place] = frequencies.get(place, 0.0) + INITIALS * norm
+    def _has_initials(self, title: Sequence[str], word: str) -> bool:
+        """Tell whether a word is made of the first letters of words of a title that follow each other."""
+        return word in "".join([one[0] for one in title if one]) or word in "".join(
+            [one[0] for one in title if one and not self._language.is_stop(one)]
+        )
 
 
 def lack(asked: Asked, units: Sequence[Unit], near: Near) -> Lack:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 from urllib.parse import quote as percent_encode
 
@@ -18,7 +19,7 @@ import sqlite_utils
 from catalog_search.database import FORMAT_VERSION
 from catalog_search.documents import Draft, rare_characters
 from catalog_search.measure import Measured, measure
-from catalog_search.ranking import BROAD
+from catalog_search.ranking import BROAD, LETTERS_OF_IDS
 from catalog_search.relaxing import TRIGRAM_BUDGET, trigrams
 from catalog_search.statements import query_time, statement
 from catalog_search.text import SPELLINGS, full_folding
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 LICENCE_NOTES = (
     "The table folding is made from Unidecode (GPL-2.0-or-later). Documents are under the licence of their source."
 )
+
+WHOLE = 2**32
+"""What a word's weight is measured against. Weights are only compared with each other, so that any number does that no
+catalogue's documents exceed; with a number of its own, a document more would change the weight of every word."""
 
 HASHED_AT_ONCE = 500
 """Documents in a block of what the content hash is of."""
@@ -123,7 +128,11 @@ class Tables:
         self._execute(
             "CREATE TEMP TABLE in_titles AS SELECT DISTINCT term FROM by_column WHERE col <> 'id_lc' ORDER BY term"
         )
-        self._execute("INSERT INTO id_starts SELECT DISTINCT substr(term, 1, 3) FROM by_column WHERE col = 'id_lc'")
+        self._execute(
+            "INSERT INTO id_starts SELECT DISTINCT substr(term, 1, min(length(term) - length(ltrim(term, ?1)), ?2)) "
+            "FROM by_column WHERE col = 'id_lc'",
+            (ascii_lowercase, LETTERS_OF_IDS),
+        )
         self._connection.executemany(
             "INSERT INTO words (rowid, word, documents, weight, singular) VALUES (?, ?, ?, ?, ?)", self._words()
         )
@@ -134,10 +143,10 @@ class Tables:
 
     def _words(self) -> Iterator[tuple[int, str, int, int, str]]:
         """Yield the rows of the table words, in order."""
-        documents, singular = self.count(), self._language.singular
+        singular = self._language.singular
         found = self._execute("SELECT term, doc FROM by_word WHERE term IN (SELECT term FROM in_titles) ORDER BY term")
         for number, (word, count) in enumerate(found, 1):
-            yield number, word, count, round(1000 * math.log(documents / count)), singular(word)
+            yield number, word, count, round(1000 * math.log(WHOLE / count)), singular(word)
 
     def _broad_prefixes(self) -> Iterator[tuple[str, int]]:
         """Yield each start of a word of the index that is broad, with the sum of its words' documents."""

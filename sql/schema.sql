@@ -35,7 +35,8 @@ CREATE VIRTUAL TABLE documents_fts USING fts5(
   tokenize='unicode61 remove_diacritics 2', prefix='2 3 4', columnsize=0
 );
 
--- Every word of titles, keywords and texts. weight = round(1000 · ln(documents of the catalogue / documents)).
+-- Every word of titles, keywords and texts. weight = round(1000 · ln(2^32 / documents)): the rarer, the weightier,
+-- whatever else the catalogue holds.
 CREATE TABLE words (
   rowid INTEGER PRIMARY KEY,
   word TEXT NOT NULL,
@@ -58,8 +59,8 @@ CREATE TABLE trigram_counts (trigram TEXT PRIMARY KEY, words INTEGER NOT NULL) W
 -- A prefix that is not here occurs in 1,000 documents at most.
 CREATE TABLE prefixes (prefix TEXT PRIMARY KEY, documents INTEGER NOT NULL) WITHOUT ROWID;
 
--- The first three characters of the words of ids: where a question's word can begin none of them, the words of the
--- table `words` that it begins are all there are.
+-- The letters, six at most, that the words of ids begin with: where a question's word can begin none of them, the words
+-- of the table `words` that it begins are all there are.
 CREATE TABLE id_starts (start TEXT PRIMARY KEY) WITHOUT ROWID;
 
 -- One row for each asked word and each of the source's words it leads to.

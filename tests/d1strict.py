@@ -1,4 +1,4 @@
-"""A connection that refuses what Cloudflare D1 refuses, and the statements that load a catalogue's database there.
+"""A connection that refuses what Cloudflare D1 refuses.
 
 Source: setupSecurity and isAuthorized of workerd's src/workerd/util/sqlite.c++, and, where they are tighter, the
 limits of https://developers.cloudflare.com/d1/platform/limits/
@@ -7,7 +7,7 @@ limits of https://developers.cloudflare.com/d1/platform/limits/
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,32 +83,3 @@ class D1Strict:
             return sqlite3.SQLITE_OK
         self.denied.append(f"(not authorized: {action} {first} {second})")
         return sqlite3.SQLITE_DENY
-
-
-def statements_of(path: str | Path) -> Iterator[str]:
-    """Yield the statements that make a catalogue's database in D1: tables, rows, indexes, the full-text index."""
-    connection = sqlite3.connect(path)
-    try:
-        made = connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-        tables = {name: sql for type_, name, sql in made if type_ == "table" and not name.startswith("documents_fts")}
-        for name, sql in tables.items():
-            yield sql
-            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
-            # A literal ends at its first NUL.
-            literal = "iif(instr({0}, char(0)), 'CAST(x'''||hex({0})||''' AS TEXT)', quote({0}))"
-            quoted = "||','||".join(literal.format(column) for column in columns)
-            batch: list[str] = []
-            size = 0
-            for (row,) in connection.execute(f"SELECT '('||{quoted}||')' FROM {name}"):
-                if batch and (size + len(row.encode()) > 80_000 or len(batch) * (len(columns) + 2) > 20_000):
-                    yield f"INSERT INTO {name} ({','.join(columns)}) VALUES {','.join(batch)}"
-                    batch, size = [], 0
-                batch.append(row)
-                size += len(row.encode()) + 1
-            if batch:
-                yield f"INSERT INTO {name} ({','.join(columns)}) VALUES {','.join(batch)}"
-        yield from (sql for type_, name, sql in made if type_ == "index")
-        yield from (sql for type_, name, sql in made if name == "documents_fts")
-        yield "INSERT INTO documents_fts(documents_fts) VALUES ('rebuild')"
-    finally:
-        connection.close()

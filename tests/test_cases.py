@@ -91,7 +91,7 @@ def check(catalog: Catalog, question: str, ask: dict[str, Any]) -> None:
         assert [words for words in ask["notes"] if words not in " ".join(answer.notes)] == []
     assert answer.results or answer.reason
     if not answer.relaxed and "where" not in options and "limit" not in options:
-        for dialect in ("glob", "fts"):
+        for dialect in ("glob", "fts", "d1"):
             assert [id for (id,) in catalog.ids_by_statement(question, dialect, 1_000)] == found
     if "pages" in ask:
         limit, sizes = ask["pages"]["limit"], ask["pages"]["sizes"]

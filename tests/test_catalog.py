@@ -632,11 +632,11 @@ def test_a_question_of_more_patterns_than_allowed_is_refused_with_the_figure(wid
 
 def test_a_question_that_takes_too_long_is_stopped_and_the_next_is_answered(wide: Path) -> None:
     with limited(wide, seconds=1e-6) as catalog:
-        catalog.connect()
+        catalog.prepare()
         with pytest.raises(BoundReached, match=r"takes longer than 1e-06 s in the catalogue's database"):
             catalog.search("wages age table sex", count=True)
         catalog._database.limits = catalog._database.limits._replace(seconds=60.0)
-        catalog.connect()
+        catalog.prepare()
         assert catalog.search("wages age table sex", count=True).total == 3_000
 
 

@@ -117,7 +117,18 @@ def test_every_short_help_is_a_whole_sentence(name: str) -> None:
 
 
 def test_the_commands_are_those_of_the_documentation() -> None:
-    assert list(main.commands) == ["build", "search", "fetch", "sql", "info", "check", "vocab", "evaluate", "serve"]
+    assert list(main.commands) == [
+        "build",
+        "search",
+        "fetch",
+        "sql",
+        "info",
+        "check",
+        "vocab",
+        "evaluate",
+        "export",
+        "serve",
+    ]
 
 
 def test_the_version_is_that_of_the_package() -> None:
@@ -162,6 +173,7 @@ KEYS = {
         "words", "vocabulary_entries", "facets", "bytes", "format_version", "content_hash", "licence_notes",
     ],
     "check {}": ["database", "ok", "checked", "faults"],
+    "check {} --target d1": ["database", "ok", "checked", "faults", "rows_read", "questions_per_day_free_tier"],
     "vocab measure {}": ["database", "vocabulary", "pairs"],
 }  # fmt: skip
 
@@ -458,7 +470,7 @@ def test_a_closed_pipe_is_no_error_message(line: str, oecd: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("sqlite3"), reason="there is no sqlite3 shell")
-@pytest.mark.parametrize("dialect", ["glob", "fts"])
+@pytest.mark.parametrize("dialect", ["glob", "fts", "d1"])
 @pytest.mark.parametrize(
     "question",
     [
@@ -479,7 +491,7 @@ def test_the_sql_runs_in_the_shell_as_it_is_printed(question: str, dialect: str,
     assert found == [result["id"] for result in answer["results"]]
 
 
-@pytest.mark.parametrize("dialect", ["glob", "fts"])
+@pytest.mark.parametrize("dialect", ["glob", "fts", "d1"])
 def test_the_sql_as_json_runs_with_its_parameters(dialect: str, oecd: Path) -> None:
     said = json.loads(run("sql", oecd, "labor force", "--dialect", dialect, "--json").stdout)
     connection = sqlite3.connect(oecd)

@@ -1,4 +1,4 @@
-"""Every way to answer gives the same strict answer, ids and order: search, paged search, GLOB, FTS5, a plain loop."""
+"""Every way to answer gives the same strict answer, ids and order: search, pages, GLOB, FTS5, D1's, a plain loop."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check(catalog: Catalog, rows: list[oracle.Document], question: str, *, pages
         assert answer.total == len(right), question
     else:
         assert len(answer.results) <= answer.total <= len(right), question
-    for dialect in ("glob", "fts"):
+    for dialect in ("glob", "fts", "d1"):
         assert [id for (id,) in catalog.ids_by_statement(question, dialect, 10_000)] == right_ids, (dialect, question)
     small = [(place[0], id) for place, id in right[:pages]]
     assert paged(catalog, question, 3, pages)[:pages] == small, question
@@ -207,7 +207,7 @@ def test_hostile_questions_raise_nothing_and_find_what_a_plain_loop_finds(
             else:
                 assert right == [], repr(question)
             assert answer.results or answer.reason, repr(question)
-            for dialect in ("glob", "fts"):
+            for dialect in ("glob", "fts", "d1"):
                 found = [id for (id,) in catalog.ids_by_statement(question, dialect, 10_000)]
                 assert found == right, (dialect, question)
 

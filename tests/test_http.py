@@ -18,7 +18,7 @@ import pytest
 from mcp import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 from served import Client, Here, Reply, program, serving
-from support import built
+from support import built, cases
 
 from catalog_search import Catalog
 from catalog_search.errors import SettingsError
@@ -330,6 +330,20 @@ def test_http_that_is_none_is_refused_and_the_server_goes_on(here: Here) -> None
         assert client.message("ping")["result"] == {}
 
 
+@pytest.mark.parametrize("case", cases("mcp"), ids=lambda case: case["name"])
+def test_calls_answer_as_the_contract_says(case: dict[str, Any], tmp_path: Path) -> None:
+    more = {name: case[name] for name in ("documents", "provenance") if name in case}
+    built(case["rows"], to=tmp_path / "case.db", **more)
+    with serving(public(str(tmp_path / "case.db"))) as here, here.client() as client:
+        for one in case["calls"]:
+            result = client.call(one["tool"], **one["arguments"])
+            (block,) = result["content"]
+            if "error" in one:
+                assert (result["isError"], block["text"]) == (True, one["error"])
+            else:
+                assert result["structuredContent"] == json.loads(block["text"]) == one["found"]
+
+
 # Bounds: each is reached ------------------------------------------------------------------------------------
 
 SMALL = {
@@ -415,6 +429,21 @@ def test_a_caller_makes_so_many_calls_a_second(database: str) -> None:
         assert client.request("GET", "/healthz").status == 200
         time.sleep(0.6)
         assert client.request(body=b'{"jsonrpc":"2.0","id":1,"method":"ping"}').status == 200
+
+
+def test_several_messages_at_once_are_as_many_calls(database: str) -> None:
+    with serving(public(database, bounds={"calls_per_second": 2})) as here, here.client() as client:
+        ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        assert client.request(body=b"[" + b",".join([ping] * 4) + b"]").status == 200
+        assert client.request(body=ping).status == 429
+
+
+def test_aliases_of_the_configuration_are_understood_and_not_listed(database: str) -> None:
+    aliases: dict[str, Any] = {"tool_aliases": {"search": ("procurar",)}, "key_aliases": {"query": ("pergunta",)}}
+    with serving(public(database, **aliases)) as here, here.client() as client:
+        found = client.found("procurar", pergunta="wages")
+        assert found["results"] and "procurar" in found["warnings"][0]
+        assert "procurar" not in json.dumps(client.message("tools/list"))
 
 
 def test_calls_beyond_what_is_under_way_are_told_that_it_is_busy(

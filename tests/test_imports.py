@@ -24,19 +24,22 @@ yamlfile
 text language packs
 template settings
 encodings csvfile jsonfile formats sqlitefile sections revision textfiles source
-statements database
+statements database d1 cloudflare
 expansion vocabulary
-query ranking relaxing
+conditions query ranking relaxing
 excerpt result document
 catalog
 values grounding matching itemschema itemtext verification
 measure relevance
 documents drafts tables changes checking scratch builder
-server.bounds server.holding server.shelf server.access server.configuration
-server.aliases server.calls server.envelopes server.texts server.contract server.corpus server.tools
+remote
+d1rows d1delta export d1check
+server.aliases server.bounds server.holding server.shelf server.access server.configuration
+server.calls server.envelopes server.texts server.contract server.corpus server.tools
 server.parts server.pair
 server.evidence_contract server.evidence
 server.register server.journal server.stdio server.exchange server.hosts server.http server.serving server
+worker
 terminal cli
 __main__
 """.split()

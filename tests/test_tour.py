@@ -20,6 +20,7 @@ import pytest
 import yaml
 
 from catalog_search import Settings, Vocabulary
+from catalog_search.server.configuration import load_configuration
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -29,7 +30,10 @@ BLOCK = re.compile(r"^(`{3,})(\w+)\n(.*?)^\1$", re.M | re.S)
 VARYING = [
     (re.compile(r"(content.hash +)[0-9a-f]{32}"), r"\1…"),
     (re.compile(r"[\d,]+ bytes, [\d.]+ s$", re.M), "… bytes, … s"),
+    (re.compile(r"^(\S+/[\w.]+: )[\d,]+ bytes$", re.M), r"\1… bytes"),
     (re.compile(r"^(bytes +)[\d,]+$", re.M), r"\1…"),
+    (re.compile(r"\d+( statements?.*?)[\d,]+ bytes$", re.M), r"…\1… bytes"),
+    (re.compile(r"[\d,]+( bytes of the free plan)"), r"…\1"),
 ]
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="the tour is written for a POSIX shell"),
@@ -114,12 +118,15 @@ def test_the_examples_in_python_give_what_they_show(folder: Path, monkeypatch: p
 
 
 def test_the_settings_and_the_vocabulary_shown_are_right(tmp_path: Path) -> None:
-    settings, vocabulary = blocks("yaml")
+    settings, vocabulary, serve = blocks("yaml")
     read = Settings.from_mapping(yaml.safe_load(settings))
     assert read.documents.priority is not None
     assert read.documents.priority.descending
     (tmp_path / "vocabulary.yaml").write_text(vocabulary, "utf-8")
     assert [pair.asked for pair in Vocabulary.load(tmp_path / "vocabulary.yaml").pairs] == ["labor", "cpi"]
+    (tmp_path / "serve.yaml").write_text(serve, "utf-8")
+    configuration = load_configuration(tmp_path / "serve.yaml")
+    assert [token.collections for token in configuration.tokens] == [("oecd", "guide")]
 
 
 def servers() -> list[tuple[str, list[str]]]:
