@@ -71,7 +71,12 @@ def test_every_number_is_found_as_it_is_usually_written(number: int, places: int
 @given(st.dates(date(1000, 1, 1), date(2999, 12, 31)))
 def test_every_date_is_found_as_it_is_usually_written(day: date) -> None:
     wanted = (day.year, day.month, day.day)
-    for text in (day.isoformat(), f"{day.day}.{day.month}.{day.year}", day.strftime("%d %B %Y"), day.strftime("%b %d, %Y")):
+    for text in (
+        day.isoformat(),
+        f"{day.day}.{day.month}.{day.year}",
+        day.strftime("%d %B %Y"),
+        day.strftime("%b %d, %Y"),
+    ):
         assert wanted in {one.value for one in days(f"on {text}, and")}, text
 
 

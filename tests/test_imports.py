@@ -38,6 +38,7 @@ server.aliases server.bounds server.holding server.shelf server.access server.co
 server.calls server.envelopes server.texts server.contract server.corpus server.tools
 server.parts server.pair
 server.evidence_contract server.evidence
+server.model server.prompt server.columns server.verified_contract server.verified
 server.register server.journal server.stdio server.exchange server.hosts server.http server.serving server
 worker
 terminal cli
@@ -156,7 +157,17 @@ def test_an_import_loads_only_what_asking_needs(program: str) -> None:
         check=True,
     )
     loaded = {name.partition(".")[0] for name in said.stdout.split()}
-    assert not loaded & {"mcp", "sqlite_utils", "yaml", "unidecode", "markdown_it", "jsonschema", "pydantic", "anyio", "asyncio"}
+    assert not loaded & {
+        "mcp",
+        "sqlite_utils",
+        "yaml",
+        "unidecode",
+        "markdown_it",
+        "jsonschema",
+        "pydantic",
+        "anyio",
+        "asyncio",
+    }
     if "cli" not in program:
         assert "click" not in loaded
 

@@ -44,11 +44,12 @@ def items_of(
         source_key: the member that names the source.
         aliases: field or name of metadata → further names for it.
 
-    >>> source = {"id": "7", "title": "Pay", "url": "https://x.example/7", "text": "", "metadata": {"unit price": "3.5"}}
+    >>> source = {"id": "7", "title": "Pay", "url": "https://x.example/7", "metadata": {"unit price": "3.5"}}
     >>> items_of([source], {"name": {}, "unitPrice": {"type": "number"}, "size": {}}, "source_url")
     ([{'name': 'Pay', 'unitPrice': 3.5, 'source_url': 'https://x.example/7'}], ['size'])
     """
-    items, found = [], set()
+    items: list[dict[str, Any]] = []
+    found: set[str] = set()
     for source in sources:
         named = _named(source, aliases or {})
         item: dict[str, Any] = {}
@@ -79,7 +80,10 @@ def _key(name: str) -> str:
     return "".join(words_of(name)) or name
 
 
-_INTEGER, _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,300})"), re.compile(r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?")
+_INTEGER, _NUMBER = (
+    re.compile(r"-?(?:0|[1-9][0-9]{0,300})"),
+    re.compile(r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?"),
+)
 
 
 def _fitted(value: Any, schema: Any) -> Any:

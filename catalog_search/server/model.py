@@ -75,7 +75,13 @@ class Model:
         except ValueError:
             fine = False
         # An address may hold a password: it is not repeated either.
-        if not fine or parts.username is not None or parts.query or parts.fragment or not _SENDABLE.match(self.base_url):
+        if (
+            not fine
+            or parts.username is not None
+            or parts.query
+            or parts.fragment
+            or not _SENDABLE.match(self.base_url)
+        ):
             raise SettingsError(
                 "it must be an address such as https://api.example.com/v1, without a password, ? or #",
                 key="LLM_BASE_URL",
@@ -120,14 +126,18 @@ class Model:
                 if pause > LONGEST_PAUSE:
                     break
                 time.sleep(pause)
-        raise ModelError(f"the model did not answer: {reason}. Ask again later, or use search_evidence, which needs none")
+        raise ModelError(
+            f"the model did not answer: {reason}. Ask again later, or use search_evidence, which needs none"
+        )
 
     def clean(self, value: Any) -> Any:
         """Return a value of JSON without the key, wherever it stands in it."""
         if len(self.key) < SHORTEST_SECRET:
             return value
         if isinstance(value, str):
-            return value.replace(self.key, "…")
+            value = value.replace(self.key, "…")
+            # Text that could not be read as JSON may still hold its escapes.
+            return "…" if self.key in _ESCAPE.sub(lambda found: chr(int(found[1], 16)), value) else value
         if isinstance(value, dict):
             return {self.clean(name): self.clean(one) for name, one in value.items()}
         if isinstance(value, list):
@@ -179,6 +189,7 @@ class Model:
         return answer
 
 
+_ESCAPE = re.compile(r"\\u00([0-9a-fA-F]{2})")
 _SENDABLE = re.compile(r"[!-~]+\Z")
 
 
