@@ -73,8 +73,14 @@ class Source:
         for name, value in (source.get("metadata") or {}).items():
             self._texts[f"metadata.{name}"] = Text("\n".join(map(_text, _leaves(value))))
 
-    def find(self, value: Any) -> Evidence:
-        """Return where a value (a text, a number, true or false) stands; null and empty texts stand nowhere."""
+    def find(self, value: Any, name: str = "") -> Evidence:
+        """Return where a value stands.
+
+        Args:
+            value: a text or a number; null and empty texts stand nowhere. True and false say nothing by themselves:
+                they stand in the metadata of the same name.
+            name: of the member whose value it is.
+        """
         if value is None or (isinstance(value, str) and not value.strip()):
             return ABSENT
         text = value if isinstance(value, str) else ("true" if value else "false") if isinstance(value, bool) else ""
@@ -83,8 +89,11 @@ class Source:
             if whole and (text == whole or (not text and str(value) == whole)):
                 return Evidence("exact", place)
         if isinstance(value, bool):
-            marks = [name for name, one in self._texts.items() if name.startswith("metadata.") and one.raw == text]
-            return Evidence("exact", marks[0]) if marks else ABSENT
+            wanted = f"metadata.{normalize(name)}"
+            for place, one in self._texts.items():
+                if place.startswith("metadata.") and _named(place) == wanted and one.raw.lower() == text:
+                    return Evidence("exact", place)
+            return ABSENT
         near = ABSENT
         for place, one in self._texts.items():
             span = one.find(value)
@@ -222,6 +231,11 @@ def _goes_on(text: str, place: int, step: int, sign: str) -> bool:
     if not sign.isdecimal():
         return False
     return (beside in ".," and beyond.isdecimal()) or (step < 0 and beside in "-−" and not beyond.isalnum())
+
+
+def _named(place: str) -> str:
+    kind, _, name = place.partition(".")
+    return f"{kind}.{normalize(name)}"
 
 
 def _leaves(value: Any) -> list[Any]:

@@ -150,7 +150,7 @@ def _judged(
         return "unknown_source", pointer([key]), "its source was not retrieved: no source has exactly this url"
     best: tuple[list[str], dict[str, Evidence]] | None = None
     for source in by_url[url]:
-        evidence = {pointer(path): source.find(value) for path, value in leaves(item) if path != (key,)}
+        evidence = {pointer(path): source.find(value, path[-1]) for path, value in leaves(item) if path != (key,)}
         missing = _missing(evidence, wanted, item) + (_unasked(item, evidence, schema) if "" in wanted else [])
         if best is None or (len(missing), _absent(evidence)) < (len(best[0]), _absent(best[1])):
             best = missing, evidence

@@ -47,8 +47,10 @@ def test_fields_beside_the_text_are_sources_too() -> None:
     assert one.find("OECD").place == "metadata.agency"
     assert one.find(7).as_json() == {"match": "exact", "in": "metadata.n"}
     assert one.find("c d").place == "metadata.tags"
-    assert one.find(True).place == "metadata.open"
-    assert one.find(False).place == "metadata.shut"
+    assert one.find(True, "Open").place == "metadata.open"
+    assert one.find(False, "shut").place == "metadata.shut"
+    for value, name in ((True, "shut"), (False, "open"), (True, "other"), (True, ""), (False, "tags")):
+        assert one.find(value, name).match == "absent"
 
 
 def test_an_id_and_a_url_are_evidence_of_themselves_only() -> None:
