@@ -71,8 +71,10 @@ def items_of(text: str) -> list[Any]:
 
 def _unwrapped(value: Any) -> list[Any]:
     if isinstance(value, dict):
-        inner = value.get("items", next(iter(value.values())) if len(value) == 1 else None)
-        if isinstance(inner, list) and (not inner or any(isinstance(one, dict) for one in inner)):
+        if isinstance(inner := value.get("items"), list):
+            return inner
+        inner = next(iter(value.values())) if len(value) == 1 else None
+        if isinstance(inner, list) and any(isinstance(one, dict) for one in inner):
             return inner
     return value if isinstance(value, list) else [value]
 

@@ -154,13 +154,15 @@ class Model:
         else:
             connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=self.seconds)
         late = threading.Event()
+        opened: list[socket.socket] = []
+        response: http.client.HTTPResponse | None = None
 
         def end() -> None:
             # A time-out of the socket is for each read; an answer that trickles would never end.
             late.set()
-            if connection.sock is not None:
+            for one in opened:
                 with suppress(OSError):
-                    connection.sock.shutdown(socket.SHUT_RDWR)
+                    one.shutdown(socket.SHUT_RDWR)
 
         timer = threading.Timer(self.seconds, end)
         timer.daemon = True
@@ -168,6 +170,10 @@ class Model:
         try:
             headers = {"Content-Type": "application/json", "Accept": "application/json"}
             headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
+            connection.connect()
+            opened.append(connection.sock)  # kept: http.client forgets it once an answer of no stated length begins
+            if late.is_set():
+                raise TimeoutError
             connection.request("POST", f"{parts.path.rstrip('/')}/chat/completions", body, headers)
             response = connection.getresponse()
             if response.status != 200:
@@ -184,6 +190,10 @@ class Model:
         finally:
             timer.cancel()
             connection.close()
+            if response is not None:
+                response.close()
+            for one in opened:
+                one.close()
         if len(answer) > MOST_BYTES:
             raise ModelError(f"the model's answer has more than {MOST_BYTES:,} bytes; ask for less")
         return answer
