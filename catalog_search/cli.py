@@ -15,6 +15,7 @@ from catalog_search.terminal import (
     for_the_shell,
     print_answer,
     print_figures,
+    print_forgeries,
     print_json,
     print_pairs,
     print_report,
@@ -485,6 +486,44 @@ def export_worker(database: str, output: str, json_: bool) -> None:
     else:
         for one in written:
             click.echo(f"{visible(one.path)}: {one.bytes:,} bytes")
+
+
+# forge --------------------------------------------------------------------------------------------------------
+
+
+@main.command()
+@database
+@click.argument("question", required=False)
+@click.option(
+    "--count",
+    "count_",
+    type=click.IntRange(1, 100_000),
+    default=1_000,
+    show_default=True,
+    metavar="N",
+    help="How many items to forge.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds forge equally.")
+@as_json
+def forge(database: str, question: str | None, count_: int, seed: int, json_: bool) -> None:
+    """Forge answers, and see that verified_search drops them.
+
+    Opens a chat endpoint on this machine that lies, asks verified_search with it for QUESTION, and counts which of
+    the forged items come through, and which of the true ones among them do not. Exit status 1 if there is one.
+
+    \b
+    Example:
+        catalog-search forge oecd.db "labor force"
+    """
+    from catalog_search.server.forge import forge as forge_items
+
+    found = forge_items(database, question, count=count_, seed=seed)
+    if json_:
+        print_json(found.as_json())
+    else:
+        print_forgeries(found)
+    if found.survived or found.true_kept < found.true:
+        raise click.ClickException("verified_search let a forgery through, or dropped a true item")
 
 
 # serve ------------------------------------------------------------------------------------------------------

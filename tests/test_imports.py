@@ -38,7 +38,7 @@ server.aliases server.bounds server.holding server.shelf server.access server.co
 server.calls server.envelopes server.texts server.contract server.corpus server.tools
 server.parts server.pair
 server.evidence_contract server.evidence
-server.model server.prompt server.columns server.verified_contract server.verified
+server.model server.prompt server.columns server.verified_contract server.verified server.forge
 server.register server.journal server.stdio server.exchange server.hosts server.http server.serving server
 worker
 terminal cli

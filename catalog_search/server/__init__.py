@@ -21,6 +21,7 @@
     columns.py     items without a model
     verified_contract.py   verified_search as a client sees it
     verified.py    retrieve, extract, verify
+    forge.py       forged answers, and what becomes of them
     journal.py     one line a call on standard error
     stdio.py       an MCP server → standard input and output
     hosts.py       where a server listens, and by which names it may be addressed
