@@ -549,7 +549,8 @@ def forge(database: str, question: str | None, count_: int, seed: int, json_: bo
     "--tools",
     metavar="all|NAMES",
     default="",
-    help="Tools beside search and fetch: all, or some of search_evidence, read_document, list_collections.",
+    help="Tools beside search and fetch: all, or some of search_evidence, read_document, list_collections, "
+    "verified_search.",
 )
 @click.option("--locale", metavar="TAG", help="Language of titles and messages: en, pt-BR, es, fr or de.")
 @click.option("--strict", is_flag=True, help="Refuse a call that is not in its canonical form.")
@@ -563,7 +564,10 @@ def serve(databases: tuple[str, ...], config: str | None, **options: Any) -> Non
     to standard output, and one line a call to standard error, without its question.
 
     --tools adds search_evidence, which quotes passages with their lines within a budget of characters;
-    read_document, which reads a document line by line; and list_collections, which says what there is.
+    read_document, which reads a document line by line; list_collections, which says what there is; and
+    verified_search, which answers in the caller's own JSON Schema and drops what no fetched source supports. It
+    takes items from the documents' fields, or has the model extract them that LLM_BASE_URL, LLM_MODEL and
+    LLM_API_KEY name in the environment: an OpenAI-compatible chat endpoint.
 
     A call with another tool's name, other keys or none is understood, and its answer ends with warnings that say
     how to call; --strict refuses it instead. The first catalogue's language is the default of --locale; the

@@ -122,15 +122,17 @@ def forge(path: str, question: str | None = None, *, count: int = 1_000, seed: i
     """
     shelf = Shelf.of_files([path])
     try:
-        asked = question if question is not None else Corpora.of(shelf).example
-        arguments = {"query": asked, "schema": SCHEMA, "require": ["all"]}
-        near, words = _true(shelf, arguments, SOURCES)
-        # What the source holds all the same would be no forgery: a title that stands in the other document's text.
-        pairs = [(one, other) for one in near for other in near if _words(other["title"]) not in words[one[URL]]]
-        if not pairs:
-            raise QueryError(f"“{asked[:60]}” finds too little to forge from: two documents with a url are needed")
-        far = [item[URL] for item in _true(shelf, arguments, MOST_ITEMS)[0] if item[URL] not in words]
-        return _counted(shelf, arguments | {"limit": SOURCES}, near, pairs, far, random.Random(seed), count)
+        example = Corpora.of(shelf).example
+        questions = [question] if question is not None else [example, *sorted(example.split(), key=len, reverse=True)]
+        for asked in questions:
+            arguments = {"query": asked, "schema": SCHEMA, "require": ["all"]}
+            near, words = _true(shelf, arguments, SOURCES)
+            # What the source holds all the same would be no forgery: a title that stands in the other's text.
+            pairs = [(one, other) for one in near for other in near if _words(other["title"]) not in words[one[URL]]]
+            if pairs:
+                far = [item[URL] for item in _true(shelf, arguments, MOST_ITEMS)[0] if item[URL] not in words]
+                return _counted(shelf, arguments | {"limit": SOURCES}, near, pairs, far, random.Random(seed), count)
+        raise QueryError(f"“{questions[0][:60]}” finds too little to forge from: two documents with a url are needed")
     finally:
         shelf.close()
 
