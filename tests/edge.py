@@ -69,10 +69,18 @@ def exported(database: str | Path) -> Iterator[Edge]:
             yield Edge(cloudflare)
 
 
+class Anew(Http):
+    """A connection for each message: workerd closes one that is idle for some seconds."""
+
+    def answers(self, message: bytes, count: int = 1) -> list[Any]:
+        self.close()
+        return super().answers(message, count)
+
+
 @contextmanager
 def over_worker(database: str) -> Iterator[Wire]:
     """Serve a database as a Worker; see `wires.WIRES`."""
     with exported(database) as edge:
-        wire = Http(f"127.0.0.1:{edge.port}")
+        wire = Anew(f"127.0.0.1:{edge.port}")
         yield wire
         wire.close()

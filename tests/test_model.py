@@ -90,6 +90,13 @@ def test_nobody_there_is_an_error() -> None:
             asked(url)
 
 
+def test_an_endpoint_that_does_not_prove_who_it_is_gets_no_key() -> None:
+    with chat("well") as server:
+        with pytest.raises(ModelError, match=r"the connection failed \(SSL"):
+            asked(server.url.replace("http:", "https:"))
+        assert server.asked == []
+
+
 @pytest.mark.parametrize(
     ("reply", "said"),
     [

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import re
+import signal
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -449,6 +452,22 @@ def test_a_slow_model_holds_up_nobody_else_and_is_written_down_when_it_answers(
     assert [len(one["items"]) for one in answers] == [1] * 6
     assert caplog.text.count("verified_search answered") == 6
     assert "items=1 dropped=0" in caplog.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM ends a process there at once")
+def test_a_server_ends_though_its_model_says_nothing(files: dict[str, str]) -> None:
+    arguments = (files["jobs"], "--http", "127.0.0.1:0", "--anonymous", "--tools", "all")
+    with chat(silence) as server:
+        environment = {"LLM_BASE_URL": server.url, "LLM_MODEL": "m"}
+        with program(*arguments, environment=environment) as started, Here(None, started.port).client() as one:  # type: ignore[arg-type]
+            params = {"name": "verified_search", "arguments": {"query": "wages", "schema": SCHEMA}}
+            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+            one.send(one.head("POST", "/mcp", len(body)) + body)
+            server.wait(1)
+            began = time.monotonic()
+            started.process.send_signal(signal.SIGTERM)
+            assert started.wait() == 0
+            assert time.monotonic() - began < 20  # it waits 10 s for calls in hand, and not for the model's 50
 
 
 def test_a_server_takes_its_model_from_the_environment_and_its_key_stays_there(files: dict[str, str]) -> None:

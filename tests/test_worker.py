@@ -40,6 +40,7 @@ from catalog_search import DatabaseError, build, load_settings
 from catalog_search.cli import main
 from catalog_search.server.pair import fetch
 from catalog_search.server.shelf import Shelf
+from catalog_search.server.texts import Texts
 from catalog_search.worker import PARTS, export_worker, worker_name
 
 ROOT = Path(__file__).parent.parent
@@ -115,7 +116,9 @@ def same_documents(edge: Edge, path: str, ids: Iterable[str]) -> int:
         status, _, body = edge.post(json.dumps(calls).encode())
         assert status == 200
         for id, reply in zip(page, json.loads(body), strict=True):
-            wanted = fetch(40_000, shelf, {"id": id})
+            found = fetch(Texts("en"), 40_000, shelf, {"id": id})
+            obj, extras = found if isinstance(found, tuple) else (found, None)
+            wanted = {**obj, **(extras or {})}
             text = json.dumps(wanted, ensure_ascii=False, separators=(",", ":"))
             assert reply["result"]["content"][0]["text"] == text, id
             assert reply["result"]["structuredContent"] == wanted
@@ -205,8 +208,6 @@ def test_the_python_client_lists_and_calls_both_tools(server: Edge, mode: str) -
 
 
 def test_the_answer_is_that_of_the_server_in_python(server: Edge, database: str) -> None:
-    from catalog_search.server.texts import Texts
-
     with Shelf.of_files([database]).catalog("labour-tables") as catalog:
         for question in ("wages by sector", "labor", "région 07", "a/b 2", "Émigrés", "strikes\0", "x" * 1_001, "W1"):
             answer = catalog.search(question)

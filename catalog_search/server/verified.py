@@ -9,13 +9,15 @@ A model is slow, and the threads that answer questions are few: it is waited for
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.to_thread
 
 from catalog_search.errors import QueryError
 from catalog_search.grounding import Source
@@ -31,7 +33,7 @@ from catalog_search.server.verified_contract import DEFAULT_DOCUMENTS, definitio
 from catalog_search.verification import MOST_ITEMS, required_paths, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from catalog_search.server.corpus import Corpora
     from catalog_search.server.model import Model
@@ -88,7 +90,8 @@ class VerifiedSearch:
         return self.answer(job) if self.model is None or not job.sources else self._later(job)
 
     async def _later(self, job: _Job) -> dict[str, Any]:
-        return await anyio.to_thread.run_sync(self.answer, job, limiter=self._limiter)
+        async with self._limiter:
+            return await _in_a_thread(partial(self.answer, job))
 
     @cached_property
     def _limiter(self) -> anyio.CapacityLimiter:
@@ -187,6 +190,21 @@ class VerifiedSearch:
             left_out += 1
             answer["notes"] = [*notes, self.texts.say("items_left_out", count=left_out)]
         return answer
+
+
+def _in_a_thread(work: Callable[[], dict[str, Any]]) -> asyncio.Future[dict[str, Any]]:
+    """Start work in a thread that is waited for by nobody when the server ends: a model may be silent for long."""
+    done: Future[dict[str, Any]] = Future()
+    done.set_running_or_notify_cancel()  # what is given up by the caller goes on to its end, and is forgotten
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as problem:
+            done.set_exception(problem)
+
+    threading.Thread(target=run, daemon=True).start()
+    return asyncio.wrap_future(done)
 
 
 def verified_tools(corpora: Corpora, search: VerifiedSearch, wanted: Iterable[str] = ("all",)) -> list[Tool]:

@@ -34,7 +34,7 @@ ABOUT = "const ABOUT = null;"
 """The line of worker.js in whose place the catalogue is described."""
 
 
-_TEXTS = ("canonical", "database_failed", "failed")
+_TEXTS = ("canonical", "database_failed", "ends_before", "failed", "shortened")
 _BOUNDS = {"offset": {"maximum": LISTED - 1}}
 """The statement `ask` gives so many documents, and no more can be had."""
 

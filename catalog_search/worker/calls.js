@@ -251,7 +251,9 @@ function option(shape, key, schema, places, read, used, remarks) {
 function fitted(value, schema) {
   if (schema.type === "array") {
     const inner = typeof value === "string" ? decoded(stripped(value)) ?? value : value;
-    const items = (Array.isArray(inner) ? inner : [inner]).map((item) => fitted(item, schema.items ?? {}));
+    const known = schema.items?.enum;
+    let items = (Array.isArray(inner) ? inner : [inner]).map((item) => fitted(item, schema.items ?? {}));
+    items = known ? items.filter((item) => known.includes(item)) : items;
     return items.length && !items.includes(null) ? items : null;
   }
   if (schema.type === "string") {

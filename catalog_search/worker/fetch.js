@@ -3,6 +3,8 @@
 const PROVENANCE = ["publisher", "licence", "source_url", "revision", "retrieved_at"];
 const LONGEST_ID = 100;
 const LONGEST_VALUE = 2_000;
+const LONGEST_FIELDS = 10_000;
+const MOST_SCANNED = 20_000;
 // UTF-8 of a document's text in one part.
 const PART_BYTES = 40_000;
 
@@ -16,17 +18,14 @@ async function fetched(env, { id, from_line: line = 1 }) {
   const { row } = found;
   const part = partOf(row.text, found.line, found.character);
   if (part === null) {
-    const asked = found.line.toLocaleString("en-US");
-    throw new Refused(
-      `Document ${code(row.id)} ends before line ${asked}; fetch it without a line to see how long it is.`,
-    );
+    throw new Refused(told("ends_before", { id: shortened(row.id, LONGEST_TITLE, true), line: found.line }));
   }
   const provenance = new Map([["catalog", catalog.get("title")]]);
   for (const name of PROVENANCE.filter((name) => catalog.get(name))) {
     provenance.set(name, catalog.get(name));
   }
-  const keywords = membersOf(row.keywords).map(([, word]) => JSON.parse(word));
-  const fields = membersOf(row.metadata);
+  row.title = shortened(row.title, LONGEST_TITLE, true);
+  const { keywords, fields, cut } = shortenedFields(row);
   const metadata = new Map(keywords.length ? [["keywords", keywords.join("; ")]] : []);
   for (const name of ["path", "heading", "first_line", "last_line"].filter((name) => row[name] !== null)) {
     metadata.set(name, String(row[name]));
@@ -37,9 +36,6 @@ async function fetched(env, { id, from_line: line = 1 }) {
     } else {
       metadata.set(name, plainly(value));
     }
-  }
-  for (const [name, value] of metadata) {
-    metadata.set(name, shortened(value, LONGEST_VALUE, true));
   }
   // Provenance is the maintainer's word; a column of the source of the same name stays in the text.
   for (const [name, value] of provenance) {
@@ -62,23 +58,64 @@ async function fetched(env, { id, from_line: line = 1 }) {
     ["text", JSON.stringify(text)],
     ["url", JSON.stringify(webAddress(row.url))],
     ["metadata", object([...metadata].map(([name, value]) => [name, JSON.stringify(value)]))],
+    ...(cut.length ? [["notes", JSON.stringify([told("shortened", { fields: shownKeys(cut) })])]] : []),
   ];
 }
 
-// The document that an id means, and the line and character at which it is to be read. What search returned comes
-// first, then the same behind the catalogue's name, then both as the id of a part, ID#L401 or ID#L1C40001.
-async function place(env, id, line, catalog, sql) {
-  const name = `${catalog.get("name")}:`;
-  const readings = (one) => (one.startsWith(name) ? [one, one.slice(name.length)] : [one]);
-  const candidates = readings(id).map((one) => ({ id: one, line, character: 1 }));
-  const part = /^(.+)#L([1-9]\d{0,8})(?:C([1-9]\d{0,8}))?$/s.exec(id);
-  if (part) {
-    const at = { line: Number(part[2]), character: Number(part[3] ?? 1) };
-    candidates.push(...readings(part[1]).map((one) => ({ id: one, ...at })));
+// Keywords and fields without what is too long to be read beside the text, and the names of what was cut.
+function shortenedFields(row) {
+  const cut = [];
+  let keywords = membersOf(row.keywords).map(([, word]) => JSON.parse(word));
+  const joined = shortened(keywords.join("; "), LONGEST_VALUE, true);
+  if (keywords.length && joined.endsWith("…")) {
+    keywords = [joined];
+    cut.push("keywords");
   }
-  const rows = await all(env, candidates.map((one) => [sql("document_by_id"), one.id]));
-  const found = rows.findIndex(([row]) => row);
-  return found < 0 ? null : { ...candidates[found], row: rows[found][0] };
+  const fields = [];
+  let left = LONGEST_FIELDS;
+  for (const [name, value] of membersOf(row.metadata)) {
+    const text = plainly(value);
+    const kept = shortened(text, LONGEST_VALUE, true);
+    left -= [...name].length + [...kept].length;
+    if (left >= 0) {
+      fields.push([name, kept === text ? value : JSON.stringify(kept)]);
+    }
+    if (left < 0 || kept !== text) {
+      cut.push(name);
+    }
+  }
+  return { keywords, fields, cut };
+}
+
+// The document that an id means, and the line and character at which it is to be read. What search returned comes
+// first, then the same behind the catalogue's name, then a document's url; then each as that of a part, ID#L401 or
+// ID#L1C40001.
+async function place(env, id, line, catalog, sql) {
+  const part = /^(.+)#L([1-9]\d{0,8})(?:C([1-9]\d{0,8}))?$/s.exec(id);
+  const tries = [{ id, line, character: 1 }];
+  if (part) {
+    tries.push({ id: part[1], line: Number(part[2]), character: Number(part[3] ?? 1) });
+  }
+  const name = `${catalog.get("name")}:`;
+  for (const one of tries) {
+    const readings = one.id.startsWith(name) ? [one.id, one.id.slice(name.length)] : [one.id];
+    const rows = await all(env, readings.map((reading) => [sql("document_by_id"), reading]));
+    const row = rows.flat()[0] ?? (await byUrl(env, one.id, catalog, sql));
+    if (row) {
+      return { ...one, row };
+    }
+  }
+  return null;
+}
+
+// The document that has a url, if there is one and no other. It is looked for from the first to the last, and D1 bills
+// each, so that a large catalogue has its documents by id alone.
+async function byUrl(env, url, catalog, sql) {
+  if (!/^https?:\/\//.test(url) || Number(catalog.get("documents")) > MOST_SCANNED) {
+    return undefined;
+  }
+  const [found] = await all(env, [["SELECT id FROM documents WHERE url = ?1 LIMIT 2", url]]);
+  return found.length === 1 ? (await all(env, [[sql("document_by_id"), found[0].id]]))[0][0] : undefined;
 }
 
 async function notFound(env, id, sql, say) {

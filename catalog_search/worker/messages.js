@@ -167,10 +167,16 @@ function inside(value) {
   return JSON.stringify(value).slice(1, -1);
 }
 
-// The value of JSON text, undefined if it is none. Halves of characters, which no text can hold, become U+FFFD.
+// The value of JSON text, undefined if it is none or has a number beyond all bounds. Halves of characters, which no text
+// can hold, become U+FFFD.
 function parsed(text) {
   try {
-    return JSON.parse(text, (_, value) => (typeof value === "string" ? value.toWellFormed() : value));
+    return JSON.parse(text, (_, value) => {
+      if (value === Infinity || value === -Infinity) {
+        throw new RangeError();
+      }
+      return typeof value === "string" ? value.toWellFormed() : value;
+    });
   } catch {
     return undefined;
   }

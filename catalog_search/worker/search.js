@@ -2,18 +2,14 @@
 
 const MAX_CHARACTERS = 1_000;
 const MAX_WORDS = 64;
+const LONGEST_TITLE = 500;
 const LONGEST_SHOWN = 60;
 const NAMED = 8;
 const PAGE = 10;
 
 // What search answers: its members, as [name, JSON text].
-async function search(env, { query, limit = PAGE, offset = 0, collections = [] }, warnings) {
+async function search(env, { query, limit = PAGE, offset = 0 }) {
   const { catalog, sql, say, ...language } = await known(env);
-  // Nobody was told of this argument; who guessed it and a name too gets the answer all the same.
-  const unknownNames = [...new Set(collections)].filter((name) => name !== catalog.get("name"));
-  if (unknownNames.length) {
-    warnings.unshift(told("read_ignored", { keys: shownKeys(unknownNames) }));
-  }
   const { raw, cuts } = cut(query);
   const notes = cuts.map((key) => say(key, { limit: MAX_CHARACTERS }));
   if (stripped(raw) === "") {
@@ -64,7 +60,11 @@ async function search(env, { query, limit = PAGE, offset = 0, collections = [] }
       notes.push(say("unknown_words", { words: named(nowhere, say) }));
     }
   }
-  const results = rows.slice(offset, offset + limit).map(({ id, title, url }) => ({ id, title, url: webAddress(url) }));
+  const results = rows.slice(offset, offset + limit).map(({ id, title, url }) => ({
+    id,
+    title: shortened(title, LONGEST_TITLE, true),
+    url: webAddress(url),
+  }));
   const members = [["results", JSON.stringify(results)]];
   if (relaxed) {
     members.push(["relaxed", "true"]);

@@ -14,7 +14,7 @@ async function called({ name, arguments: given = null }, env) {
     let members = call.shape.blank;
     if (call.usable) {
       const answer = call.shape.tool === "search" ? search : fetched;
-      members = await answer(env, call.arguments, warnings);
+      members = await answer(env, call.arguments);
     }
     const found = object(warnings.length ? [...members, ["warnings", JSON.stringify(warnings)]] : members);
     return `"content":[{"type":"text","text":${JSON.stringify(found)}}],"structuredContent":${found},"isError":false`;
