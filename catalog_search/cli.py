@@ -18,6 +18,7 @@ from catalog_search.terminal import (
     for_the_shell,
     print_answer,
     print_figures,
+    print_forgeries,
     print_json,
     print_report,
     print_worst,
@@ -464,6 +465,44 @@ def export_worker(database: str, output: str, json_: bool) -> None:
             click.echo(f"{visible(one.path)}: {one.bytes:,} bytes")
 
 
+# forge --------------------------------------------------------------------------------------------------------
+
+
+@main.command()
+@database
+@click.argument("question", required=False)
+@click.option(
+    "--count",
+    "count_",
+    type=click.IntRange(1, 100_000),
+    default=1_000,
+    show_default=True,
+    metavar="N",
+    help="How many items to forge.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds forge equally.")
+@as_json
+def forge(database: str, question: str | None, count_: int, seed: int, json_: bool) -> None:
+    """Forge answers, and see that verified_search drops them.
+
+    Opens a chat endpoint on this machine that lies, asks verified_search with it for QUESTION, and counts which of
+    the forged items come through, and which of the true ones among them do not. Exit status 1 if there is one.
+
+    \b
+    Example:
+        catalog-search forge oecd.db "labor force"
+    """
+    from catalog_search.server.forge import forge as forge_items
+
+    found = forge_items(database, question, count=count_, seed=seed)
+    if json_:
+        print_json(found.as_json())
+    else:
+        print_forgeries(found)
+    if found.survived or found.true_kept < found.true:
+        raise click.ClickException("verified_search let a forgery through, or dropped a true item")
+
+
 # serve ------------------------------------------------------------------------------------------------------
 
 
@@ -487,7 +526,8 @@ def export_worker(database: str, output: str, json_: bool) -> None:
     "--tools",
     metavar="all|NAMES",
     default="",
-    help="Tools beside search and fetch: all, or some of search_evidence, read_document, list_collections.",
+    help="Tools beside search and fetch: all, or some of search_evidence, read_document, list_collections, "
+    "verified_search.",
 )
 @click.option("--locale", metavar="TAG", help="Language of titles and messages: en, pt-BR, es, fr or de.")
 @click.option("--strict", is_flag=True, help="Refuse a call that is not in its canonical form.")
@@ -501,7 +541,10 @@ def serve(databases: tuple[str, ...], config: str | None, **options: Any) -> Non
     to standard output, and one line a call to standard error, without its question.
 
     --tools adds search_evidence, which quotes passages with their lines within a budget of characters;
-    read_document, which reads a document line by line; and list_collections, which says what there is.
+    read_document, which reads a document line by line; list_collections, which says what there is; and
+    verified_search, which answers in the caller's own JSON Schema and drops what no fetched source supports. It
+    takes items from the documents' fields, or has the model extract them that LLM_BASE_URL, LLM_MODEL and
+    LLM_API_KEY name in the environment: an OpenAI-compatible chat endpoint.
 
     A call with another tool's name, other keys or none is understood, and its answer ends with warnings that say
     how to call; --strict refuses it instead. The first catalogue's language is the default of --locale; the

@@ -7,6 +7,7 @@
     ├── DatabaseError           the .db is missing, damaged, of another format, or could not be written
     ├── QueryError              a search was asked for in a way it has not (an unknown facet, a bad limit)
     │   └── BoundReached        a question needs more work than one may ask for
+    ├── ModelError              the model that extracts items did not answer; ask again, or without it
     └── DocumentNotFound        no document has that id
 
 `str(error)` is one message: where, what is wrong, what to do. The place is also kept in fields.
@@ -66,6 +67,10 @@ class QueryError(CatalogSearchError):
 
 class BoundReached(QueryError):
     """A question needs more work than one may ask for; asked more narrowly it can be answered."""
+
+
+class ModelError(CatalogSearchError):
+    """The model behind `verified_search` did not answer, or not in the form of a chat completion."""
 
 
 class DocumentNotFound(CatalogSearchError, LookupError):

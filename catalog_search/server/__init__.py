@@ -16,6 +16,12 @@
     pair.py        search and fetch over a shelf
     evidence_contract.py   search_evidence, read_document, list_collections as a client sees them
     evidence.py    these three over a shelf
+    model.py       a model behind a chat endpoint
+    prompt.py      what it is asked, and from which sources
+    columns.py     items without a model
+    verified_contract.py   verified_search as a client sees it
+    verified.py    retrieve, extract, verify
+    forge.py       forged answers, and what becomes of them
     journal.py     one line a call on standard error
     stdio.py       an MCP server → standard input and output
     hosts.py       where a server listens, and by which names it may be addressed

@@ -55,6 +55,7 @@ class Configuration:
         locale: the language of titles and messages; that of the first catalogue when None.
         strict: refuse a call that is not in its canonical form.
         tool_aliases, key_aliases: tool → further names for it; argument → further keys for it.
+        field_aliases: field of a document → further names under which a schema may ask verified_search for it.
         bounds: what a caller may cost.
         log_level: debug, info, warning or error.
         log_queries: a file that every question is written to, for work on the vocabulary; None for none.
@@ -72,6 +73,7 @@ class Configuration:
     strict: bool = False
     tool_aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     key_aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    field_aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bounds: Bounds = field(default_factory=Bounds)
     log_level: str = "info"
     log_queries: str | None = None
@@ -139,7 +141,7 @@ class _Reader:
     def configuration(self) -> Configuration:
         top = _Section(yamlfile.read(self._path, SettingsError), self._path, "", _KEYS)
         collections = self._collections(top)
-        aliases = top.section("aliases", ("tools", "keys"))
+        aliases = top.section("aliases", ("tools", "keys", "fields"))
         return Configuration(
             collections=collections,
             listen=top.text("listen"),
@@ -153,6 +155,7 @@ class _Reader:
             strict=top.flag("strict"),
             tool_aliases=_aliases(aliases, "tools", tuple(ALIASES.tools)),
             key_aliases=_aliases(aliases, "keys", tuple(ALIASES.keys)),
+            field_aliases=_aliases(aliases, "fields"),
             bounds=_bounds(top),
             log_level=_log_level(top),
             log_queries=self._file(top.text("log_queries")),
@@ -281,7 +284,7 @@ UNBOUNDED = ("calls_per_second", "failed_authentications", "terms", "patterns", 
 """The bounds that 0 takes away."""
 
 
-def _aliases(section: _Section, key: str, known: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _aliases(section: _Section, key: str, known: tuple[str, ...] | None = None) -> dict[str, tuple[str, ...]]:
     inner = section.section(key, known)
     return {name: inner.texts(name) for name in inner.values}
 
