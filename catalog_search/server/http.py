@@ -71,39 +71,35 @@ class Refused(Exception):
         self.status, self.text, self.headers, self.code = status, text, headers, code
 
 
-class Application:
-    """The server as an ASGI application.
+class Endpoint:
+    """MCP over HTTP as an ASGI application, whoever may ask for whatever; a subclass says who asks, and who answers.
 
     Args:
-        access: who may ask, and for what.
-        make_server: a shelf → what answers for it.
         hosts: the names it may be addressed by.
         bounds: what a caller may cost.
         strict: refuse a message of nearly the right form instead of repairing it.
     """
 
-    def __init__(
-        self,
-        access: Access,
-        make_server: Callable[[Shelf], Server[Any]],
-        hosts: Hosts,
-        bounds: Bounds,
-        *,
-        strict: bool = False,
-    ) -> None:
+    def __init__(self, hosts: Hosts, bounds: Bounds, *, strict: bool = False) -> None:
         self.bounds = bounds
-        self._access, self._hosts, self._strict = access, hosts, strict
-        # Callers who see the same share a server.
-        self._servers: dict[tuple[str, ...], Server[Any]] = {}
-        for caller in access.callers():
-            if caller.shelf.names() not in self._servers:
-                self._servers[caller.shelf.names()] = make_server(caller.shelf)
+        self._hosts, self._strict = hosts, strict
         self._rate = Rate(bounds.calls_per_second)
-        self._failures = Rate(bounds.failed_authentications / 60, burst=bounds.failed_authentications)
         self._under_way = 0
         self._health = json.dumps({"ok": True, "version": version("catalog-search")}).encode()
         self.ending = False
         """Whether connections are closed after the next answer."""
+
+    def admit(self, header: str | None, address: str) -> tuple[Server[Any], str]:
+        """Return what answers a request, and the key that its sender's calls are counted under.
+
+        Args:
+            header: its Authorization header.
+            address: where it comes from.
+
+        Raises:
+            Refused: its sender may not ask.
+        """
+        raise NotImplementedError
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, as ASGI has it."""
@@ -147,9 +143,8 @@ class Application:
         if scope["path"] != "/mcp":
             raise Refused(404, "There is nothing at this path; MCP is at /mcp.")
         _only("POST", scope["method"])
-        caller = self._caller(headers.get("authorization"), scope)
-        CALLER.set(caller.name)
-        if wait := self._rate.take(self._key(caller, scope)):
+        server, key = self.admit(headers.get("authorization"), _address(scope))
+        if wait := self._rate.take(key):
             raise Refused(
                 429,
                 f"Too many calls: {self.bounds.calls_per_second:g} a second is what one caller may make.",
@@ -165,9 +160,7 @@ class Application:
             except (ValueError, RecursionError) as problem:
                 text = f"The body is not JSON: {problem}" if isinstance(problem, ValueError) else _TOO_DEEP
                 raise Refused(400, text, code=PARSE_ERROR) from None
-            status, answer = await exchange(
-                self._servers[caller.shelf.names()], message, scope["headers"], strict=self._strict
-            )
+            status, answer = await exchange(server, message, scope["headers"], strict=self._strict)
         finally:
             self._under_way -= 1
         if answer is None:
@@ -186,33 +179,6 @@ class Application:
             shown = json.dumps(origin[:SHOWN])
             logger.warning("refused: Origin %s may not address this server; allow it with --allow-origin", shown)
             raise Refused(403, "Pages of this Origin may not address this server.")
-
-    def _caller(self, header: str | None, scope: Scope) -> Caller:
-        address = _address(scope)
-        if header is not None and (wait := self._failures.wait(address)):
-            raise Refused(
-                429,
-                "Too many wrong tokens from this address. Wait before the next attempt.",
-                [(b"retry-after", str(max(1, round(wait))).encode())],
-            )
-        caller = self._access.caller(bearer(header) if header is not None else None)
-        if header is not None and bearer(header) is None:
-            caller = None
-        if caller is None:
-            if header is not None:
-                self._failures.take(address)
-                logger.warning("refused: wrong token from %s", address)
-            raise Refused(
-                401,
-                "A token is needed: send it as “Authorization: Bearer …”."
-                if header is None
-                else "The token is not one of this server's.",
-                [(b"www-authenticate", b"Bearer")],
-            )
-        return caller
-
-    def _key(self, caller: Caller, scope: Scope) -> str:
-        return f"address {_address(scope)}" if caller.anonymous else f"token {caller.name}"
 
     async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
         most = self.bounds.body_bytes
@@ -235,6 +201,64 @@ class Application:
         except TimeoutError:
             raise Refused(408, f"The request took longer than {self.bounds.body_seconds:g} s to arrive.") from None
         return bytes(body)
+
+
+class Application(Endpoint):
+    """Catalogues over HTTP: each caller is answered by a server over what that caller may see.
+
+    Args:
+        access: who may ask, and for what.
+        make_server: a shelf → what answers for it.
+        hosts, bounds, strict: as for `Endpoint`.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        make_server: Callable[[Shelf], Server[Any]],
+        hosts: Hosts,
+        bounds: Bounds,
+        *,
+        strict: bool = False,
+    ) -> None:
+        super().__init__(hosts, bounds, strict=strict)
+        self._access = access
+        # Callers who see the same share a server.
+        self._servers: dict[tuple[str, ...], Server[Any]] = {}
+        for caller in access.callers():
+            if caller.shelf.names() not in self._servers:
+                self._servers[caller.shelf.names()] = make_server(caller.shelf)
+        self._failures = Rate(bounds.failed_authentications / 60, burst=bounds.failed_authentications)
+
+    def admit(self, header: str | None, address: str) -> tuple[Server[Any], str]:
+        """Let in those whom `access` knows."""
+        caller = self._caller(header, address)
+        CALLER.set(caller.name)
+        key = f"address {address}" if caller.anonymous else f"token {caller.name}"
+        return self._servers[caller.shelf.names()], key
+
+    def _caller(self, header: str | None, address: str) -> Caller:
+        if header is not None and (wait := self._failures.wait(address)):
+            raise Refused(
+                429,
+                "Too many wrong tokens from this address. Wait before the next attempt.",
+                [(b"retry-after", str(max(1, round(wait))).encode())],
+            )
+        caller = self._access.caller(bearer(header) if header is not None else None)
+        if header is not None and bearer(header) is None:
+            caller = None
+        if caller is None:
+            if header is not None:
+                self._failures.take(address)
+                logger.warning("refused: wrong token from %s", address)
+            raise Refused(
+                401,
+                "A token is needed: send it as “Authorization: Bearer …”."
+                if header is None
+                else "The token is not one of this server's.",
+                [(b"www-authenticate", b"Bearer")],
+            )
+        return caller
 
 
 async def _let_pass(receive: Receive) -> None:
@@ -283,7 +307,7 @@ def open_socket(address: Address) -> socket.socket:
     return opened
 
 
-def run(application: Application, opened: socket.socket) -> None:
+def run(application: Endpoint, opened: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer the calls in hand; a second signal ends the process at once."""
     asyncio.run(Service(application).serve(sockets=[opened]))
 
@@ -321,7 +345,7 @@ class _Patient(H11Protocol):
 class Service(uvicorn.Server):
     """Uvicorn, but for what a signal does: clients that are connected are not cut off between two calls."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: Endpoint, drain_seconds: float = DRAIN_SECONDS) -> None:
         super().__init__(
             uvicorn.Config(
                 application,
@@ -334,7 +358,7 @@ class Service(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=int(DRAIN_SECONDS),
+                timeout_graceful_shutdown=int(drain_seconds),
                 h11_max_incomplete_event_size=HEADER_BYTES,
             )
         )
