@@ -7,6 +7,7 @@
     ├── DatabaseError           the .db is missing, damaged, of another format, or could not be written
     ├── QueryError              a search was asked for in a way it has not (an unknown facet, a bad limit)
     │   └── BoundReached        a question needs more work than one may ask for
+    ├── UpstreamError           another MCP server, which is asked on a caller's behalf, gave no answer
     └── DocumentNotFound        no document has that id
 
 `str(error)` is one message: where, what is wrong, what to do. The place is also kept in fields.
@@ -66,6 +67,10 @@ class QueryError(CatalogSearchError):
 
 class BoundReached(QueryError):
     """A question needs more work than one may ask for; asked more narrowly it can be answered."""
+
+
+class UpstreamError(CatalogSearchError):
+    """Another server, which is asked on a caller's behalf, cannot be reached, refused the call or gave no answer."""
 
 
 class DocumentNotFound(CatalogSearchError, LookupError):

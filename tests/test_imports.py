@@ -36,7 +36,9 @@ server.bounds server.holding server.shelf server.access server.configuration
 server.aliases server.calls server.envelopes server.texts server.contract server.corpus server.tools
 server.parts server.pair
 server.evidence_contract server.evidence
-server.register server.journal server.stdio server.exchange server.hosts server.http server.serving server
+server.register server.journal server.stdio server.exchange server.hosts server.http server.serving
+server.upstream_settings server.upstream_wire server.upstream_http server.upstream_stdio server.upstream_sessions
+server.upstream server.fronting server
 terminal cli
 __main__
 """.split()
@@ -45,13 +47,16 @@ __main__
 DOORS = {
     "click": {"cli", "terminal"},
     "markdown_it": {"sections"},
-    "mcp": {"server.register", "server.exchange", "server.http", "server.serving", "server.stdio", "server.tools"},
+    "mcp": {
+        *("server.register", "server.exchange", "server.http", "server.serving", "server.stdio", "server.tools"),
+        *("server.upstream", "server.fronting"),
+    },
     "sqlite_utils": {"sqlitefile", "tables"},
     "unidecode": {"text"},
     "yaml": {"yamlfile"},
 }
 # Of mcp's own dependencies, what its interface hands over.
-WITH_MCP = {"mcp_types", "anyio", "pydantic", "jsonschema", "uvicorn"}
+WITH_MCP = {"mcp_types", "anyio", "httpx2", "pydantic", "jsonschema", "uvicorn"}
 # What is called from outside, not imported.
 ENTRIES = {"__main__"}
 

@@ -101,6 +101,9 @@ class Endpoint:
         """
         raise NotImplementedError
 
+    def leave(self) -> None:
+        """Told once, in the event loop, that the server is to end; the calls in hand are still answered."""
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, as ASGI has it."""
         if scope["type"] != "http":
@@ -388,4 +391,5 @@ class Service(uvicorn.Server):
         """Let nobody in, answer those who are in, and then end."""
         for server in self.servers:
             server.close()
+        self._application.leave()
         self._loop.call_later(QUIET_SECONDS, setattr, self, "should_exit", True)
