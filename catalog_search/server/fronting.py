@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from catalog_search.server.hosts import Address
     from catalog_search.server.upstream_settings import UpstreamSettings
 
-DRAIN_SECONDS = 7
+DRAIN_SECONDS = 6
 """How long calls in hand may take after a signal; with the end of the sessions it is less than ten seconds in all."""
-HURRY_SECONDS = 6.0
+HURRY_SECONDS = 5.0
 """How long the server behind may still take for them; who waits for it is told."""
 
 BOUNDS = Bounds(calls_per_second=0)

@@ -14,6 +14,7 @@ import json
 import logging
 import time
 from contextvars import ContextVar
+from functools import reduce
 from importlib.metadata import version
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp_types.methods import serialize_server_result
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from catalog_search.errors import UpstreamError
@@ -108,7 +110,10 @@ class Front:
         try:
             found = await self._sessions.call(self._settings.target_tool, arguments, authorization)
         except UpstreamError as problem:
-            logger.warning("%s: %s", self._settings.target, problem.message)
+            # The other server may repeat what it was sent; the caller may read that, a log may not.
+            secrets = sorted({authorization or "", *(authorization or "").split()}, key=len, reverse=True)
+            text = reduce(lambda text, one: text.replace(one, "…") if len(one) > 6 else text, secrets, problem.message)
+            logger.warning("%s: %s", self._settings.target, text)
             return "error", _wire(tool_error(" ".join([as_sentence(problem.message), *warnings])))
         if not isinstance(found.get("content"), list):
             logger.warning("%s: the result has no content", self._settings.target)
@@ -218,6 +223,8 @@ def _wire(result: types.CallToolResult) -> dict[str, Any]:
 def _deliverable(found: dict[str, Any], version: str) -> dict[str, Any] | types.CallToolResult:
     """Return a result as one version of the protocol has it; the other server may speak a newer one, or be careless."""
     found = {key: value for key, value in found.items() if key in _MEMBERS}
+    if version in MODERN_PROTOCOL_VERSIONS:
+        found["resultType"] = "complete"
     try:
         return serialize_server_result("tools/call", version, found)
     except ValidationError:

@@ -80,9 +80,7 @@ class Sessions:
             raise UpstreamError("the upstream server does not know a session that it has just opened") from None
         except TimeoutError:
             if self._hurried:
-                raise UpstreamError(
-                    "this server is being shut down, and the upstream server had not answered"
-                ) from None
+                raise UpstreamError("this server ends, and the upstream server has not answered yet") from None
             raise UpstreamError(f"the upstream server did not answer within {self._seconds:g} s") from None
         finally:
             self._deadlines.discard(deadline)
