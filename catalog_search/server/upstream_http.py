@@ -44,10 +44,13 @@ CONNECTIONS, KEPT = 256, 64
 SESSION, VERSION_HEADER = "mcp-session-id", "mcp-protocol-version"
 
 
+# How long an answer may take is for the caller of a session to say.
+_TIMEOUTS = {"timeout": httpx2.Timeout(None, connect=CONNECT_SECONDS).as_dict()}
+
+
 def make_client() -> httpx2.AsyncClient:
     """Return what sends the requests of all sessions. It must be made and closed in one event loop."""
     return httpx2.AsyncClient(
-        timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),  # how long an answer may take is the caller's to say
         limits=httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=KEPT),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
@@ -64,8 +67,12 @@ class HttpSession:
     """
 
     def __init__(self, client: httpx2.AsyncClient, url: str, authorization: str | None) -> None:
-        self._client, self._url = client, url
-        self._headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+        self._client, self._url = client, httpx2.URL(url)
+        self._headers = {
+            "accept": "application/json, text/event-stream",
+            "accept-encoding": "gzip, deflate",
+            "content-type": "application/json",
+        }
         self._authorization = None if authorization is None else authorization.encode("latin-1")
         self._ids = itertools.count(1)
         self._gone = False
@@ -112,15 +119,22 @@ class HttpSession:
     async def _tell(self, method: str, content: bytes) -> None:
         with suppress(httpx2.HTTPError, TimeoutError):
             async with asyncio.timeout(NOTIFY_SECONDS):
-                await self._client.request(method, self._url, content=content, headers=self._all_headers())
+                await self._client.send(self._request(method, content))
 
-    def _all_headers(self) -> list[tuple[bytes, bytes]]:
+    def _request(self, method: str, content: bytes) -> httpx2.Request:
+        # Made here and not by the client, which would merge its defaults, cookies and settings into each one.
         headers = [(name.encode(), value.encode("latin-1")) for name, value in self._headers.items()]
-        return headers if self._authorization is None else [*headers, (b"authorization", self._authorization)]
+        if self._authorization is not None:
+            headers.append((b"authorization", self._authorization))
+        return httpx2.Request(method, self._url, headers=headers, content=content, extensions=_TIMEOUTS)
 
     def _sent(self, message: dict[str, Any]) -> _Sent:
-        sent = self._client.stream("POST", self._url, content=encoded(message), headers=self._all_headers())
-        return _Sent(sent, in_session=SESSION in self._headers, authorized=self._authorization is not None)
+        return _Sent(
+            self._client,
+            self._request("POST", encoded(message)),
+            in_session=SESSION in self._headers,
+            authorized=self._authorization is not None,
+        )
 
     async def _answer(self, response: httpx2.Response) -> Any:
         if _type(response) != "text/event-stream":
@@ -141,24 +155,27 @@ ENDED = "the upstream server ended the connection before it had answered; what b
 class _Sent:
     """A request on its way: an answer that is none is an error, and so is whatever happens to the connection."""
 
-    def __init__(self, sent: Any, *, in_session: bool, authorized: bool) -> None:
-        self._sent, self._in_session, self._authorized = sent, in_session, authorized
+    def __init__(
+        self, client: httpx2.AsyncClient, request: httpx2.Request, *, in_session: bool, authorized: bool
+    ) -> None:
+        self._client, self._request = client, request
+        self._in_session, self._authorized = in_session, authorized
 
     async def __aenter__(self) -> httpx2.Response:
         try:
-            response: httpx2.Response = await self._sent.__aenter__()
+            self._response = await self._client.send(self._request, stream=True)
         except httpx2.TransportError as problem:
             raise _translated(problem) from None
         try:
-            if not response.is_success:
-                await self._refuse(response)
-        except BaseException as problem:
-            await self._sent.__aexit__(type(problem), problem, problem.__traceback__)
+            if not self._response.is_success:
+                await self._refuse(self._response)
+        except BaseException:
+            await self._response.aclose()
             raise
-        return response
+        return self._response
 
     async def __aexit__(self, kind: Any, problem: Any, traceback: Any) -> None:
-        await self._sent.__aexit__(kind, problem, traceback)
+        await self._response.aclose()
         if isinstance(problem, httpx2.HTTPError):
             raise _translated(problem) from None
 
