@@ -139,6 +139,15 @@ def test_a_call_of_a_process_that_takes_too_long_is_given_up() -> None:
         assert said(client.call("web_search", query="wages"))["number"] == 2
 
 
+def test_a_process_without_sessions_is_spoken_to_in_its_version() -> None:
+    script = """read line; echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'; read line
+        case "$line" in *io.modelcontextprotocol/protocolVersion*2026-07-28*) found=yes;; esac
+        echo '{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[{"type":"text","text":"'$found'"}]}}'
+        read line"""
+    with front(settings(f"stdio:sh -c {shlex.quote(script)}"), seconds=10.0) as served, served.client() as client:
+        assert client.call("web_search", query="wages")["content"][0]["text"] == "yes"
+
+
 @pytest.mark.parametrize(
     ("script", "says"),
     [

@@ -49,7 +49,7 @@ DOORS = {
     "markdown_it": {"sections"},
     "mcp": {
         *("server.register", "server.exchange", "server.http", "server.serving", "server.stdio", "server.tools"),
-        *("server.upstream", "server.fronting"),
+        *("server.upstream", "server.upstream_http", "server.fronting"),
     },
     "sqlite_utils": {"sqlitefile", "tables"},
     "unidecode": {"text"},

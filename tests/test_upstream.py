@@ -284,7 +284,7 @@ def test_many_calls_that_find_their_session_expired_open_one(streaming: Vendor) 
 
 
 def test_a_session_that_is_not_known_twice_is_an_error() -> None:
-    def answer(message: dict[str, Any]) -> dict[str, Any]:
+    def answer(message: dict[str, Any], _: Any) -> dict[str, Any]:
         if message.get("method") == "initialize":
             return {"session": "a", "body": json.dumps(opening(message))}
         return {"status": 202 if "id" not in message else 404, "body": ""}
@@ -310,7 +310,7 @@ def test_a_server_that_comes_back_is_asked_again() -> None:
     """Its sessions are gone with it."""
     state = {"id": "a"}
 
-    def answer(message: dict[str, Any], session: str | None = None) -> dict[str, Any]:
+    def answer(message: dict[str, Any], _: Any) -> dict[str, Any]:
         if message.get("method") == "initialize":
             return {"session": state["id"], "body": json.dumps(opening(message))}
         if "id" not in message:
@@ -322,6 +322,31 @@ def test_a_server_that_comes_back_is_asked_again() -> None:
         assert client.call("web_search", query="x")["content"][0]["text"] == "a"
         state["id"] = "b"
         assert client.call("web_search", query="x")["content"][0]["text"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(404, -32601), (400, -32022), (200, -32601), (400, -32020)], ids=lambda value: str(value)
+)
+def test_a_server_without_sessions_is_spoken_to_in_its_version(status: int, code: int, database: str) -> None:
+    """Our own server, which checks the form of that version, behind one that shakes no hands."""
+    configuration = Configuration((Collection(database, "oecd", True),), anonymous=True, strict=True)
+    with serving(configuration) as ours, ours.client() as relay:
+
+        def answer(message: dict[str, Any], headers: Any) -> dict[str, Any]:
+            if message["method"] == "initialize":
+                error = {"code": code, "message": "there is no such thing"}
+                body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error})
+                return {"status": status, "body": body}
+            names = ("mcp-protocol-version", "mcp-method", "mcp-name")
+            reply = relay.request(body=json.dumps(message).encode(), headers={name: headers[name] for name in names})
+            return {"status": reply.status, "body": reply.body.decode()}
+
+        given = {"target_tool": "search", "target_param": "query"}
+        with odd(answer) as (url, received), front(settings(url, **given)) as served, served.client() as client:
+            for _ in range(2):
+                found = client.found("find", q="labor force")
+                assert found["results"][0]["id"] == "DSD_LFS@DF_IALFS_LF_Q"
+    assert [message["method"] for message in received] == ["initialize", "tools/call", "tools/call"]
 
 
 # Callers --------------------------------------------------------------------------------------------------------
@@ -382,7 +407,7 @@ def test_a_caller_who_is_refused_is_told_and_others_are_served(streaming: Vendor
 
 
 def test_tokens_are_in_no_log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(message: dict[str, Any]) -> dict[str, Any]:
+    def answer(message: dict[str, Any], _: Any) -> dict[str, Any]:
         error = {"code": 1, "message": f"I know no {TOKENS[0]}, nor Bearer {TOKENS[0]}"}
         return {"status": 403, "body": json.dumps({"jsonrpc": "2.0", "id": None, "error": error})}
 
@@ -430,7 +455,7 @@ def odd(answer: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         def do_POST(self) -> None:
             message = json.loads(self.rfile.read(int(self.headers["content-length"])) or b"{}")
             received.append(message)
-            what = answer(message)
+            what = answer(message, self.headers)
             asked = self.headers.get("mcp-session-id")
             if asked is not None and given and asked not in given:
                 what = {"status": 404, "body": ""}
@@ -469,7 +494,7 @@ def odd(answer: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 @pytest.mark.parametrize("case", cases("upstream_answers"), ids=lambda case: case["name"])
 def test_what_is_no_answer_is_said_as_it_is_and_not_asked_for_again(case: dict[str, Any]) -> None:
-    def answer(message: dict[str, Any]) -> dict[str, Any]:
+    def answer(message: dict[str, Any], _: Any) -> dict[str, Any]:
         if message.get("method") == case.get("to", "tools/call"):
             return case
         if message.get("method") == "initialize":

@@ -14,25 +14,30 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any
 
 import httpx2
+from mcp.shared.inbound import encode_header_value
 
 from catalog_search.errors import UpstreamError
 from catalog_search.server.stdio import parse
 from catalog_search.server.upstream_wire import (
     INITIALIZED,
+    MODERN,
     MOST_BYTES,
     Expired,
+    NoHandshake,
     cancellation,
     encoded,
     initialization,
+    kind_of,
     message_of,
     reply_to,
     request,
     result_of,
     version_of,
+    with_meta,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
 CONNECT_SECONDS = 10.0
 NOTIFY_SECONDS = 1.0
@@ -75,7 +80,7 @@ class HttpSession:
         }
         self._authorization = None if authorization is None else authorization.encode("latin-1")
         self._ids = itertools.count(1)
-        self._gone = False
+        self._gone = self._modern = False
 
     async def open(self) -> None:
         """Open the session.
@@ -83,11 +88,14 @@ class HttpSession:
         Raises:
             UpstreamError: the other server cannot be reached, refuses, or speaks no version known here.
         """
-        id = next(self._ids)
-        async with self._sent(initialization(id)) as response:
-            answer = await self._answer(response)
-            given = response.headers.get(SESSION)
-        self._headers[VERSION_HEADER] = version_of(result_of(answer))
+        try:
+            async with self._sent(initialization(next(self._ids))) as response:
+                opened = result_of(await self._answer(response))
+                given = response.headers.get(SESSION)
+        except NoHandshake:
+            self._headers[VERSION_HEADER], self._modern = MODERN, True
+            return
+        self._headers[VERSION_HEADER] = version_of(opened)
         if given:
             self._headers[SESSION] = given
         async with self._sent(INITIALIZED) as response:
@@ -100,15 +108,18 @@ class HttpSession:
             Expired: the session is not known any more.
             UpstreamError: the other server cannot be reached, refuses, or ends before it has answered.
         """
-        id = next(self._ids)
+        id, more = next(self._ids), {}
+        if self._modern:
+            params, more = with_meta(params), {"mcp-method": method, "mcp-name": encode_header_value(params["name"])}
         try:
-            async with self._sent(request(id, method, params)) as response:
+            async with self._sent(request(id, method, params), more) as response:
                 return result_of(await self._answer(response))
         except Expired:
             self._gone = True
             raise
         except asyncio.CancelledError:
-            await self._tell("POST", encoded(cancellation(id)))
+            if not self._modern:  # there the end of the connection says it
+                await self._tell("POST", encoded(cancellation(id)))
             raise
 
     async def close(self) -> None:
@@ -121,17 +132,17 @@ class HttpSession:
             async with asyncio.timeout(NOTIFY_SECONDS):
                 await self._client.send(self._request(method, content))
 
-    def _request(self, method: str, content: bytes) -> httpx2.Request:
+    def _request(self, method: str, content: bytes, more: Mapping[str, str] = {}) -> httpx2.Request:
         # Made here and not by the client, which would merge its defaults, cookies and settings into each one.
-        headers = [(name.encode(), value.encode("latin-1")) for name, value in self._headers.items()]
+        headers = [(name.encode(), value.encode("latin-1")) for name, value in {**self._headers, **more}.items()]
         if self._authorization is not None:
             headers.append((b"authorization", self._authorization))
         return httpx2.Request(method, self._url, headers=headers, content=content, extensions=_TIMEOUTS)
 
-    def _sent(self, message: dict[str, Any]) -> _Sent:
+    def _sent(self, message: dict[str, Any], more: Mapping[str, str] = {}) -> _Sent:
         return _Sent(
             self._client,
-            self._request("POST", encoded(message)),
+            self._request("POST", encoded(message), more),
             in_session=SESSION in self._headers,
             authorized=self._authorization is not None,
         )
@@ -182,9 +193,10 @@ class _Sent:
     async def _refuse(self, response: httpx2.Response) -> None:
         status = f"{response.status_code} {response.reason_phrase}".strip()
         try:
-            said = message_of(_parsed(await _body(response)))
+            answer = _parsed(await _body(response))
         except (UpstreamError, httpx2.HTTPError):
-            said = None
+            answer = None
+        said = message_of(answer)
         # 404 is what the protocol asks for; many servers answer 400 and say what it is about.
         if self._in_session and (
             response.status_code == 404 or (response.status_code == 400 and "session" in (said or "").lower())
@@ -203,7 +215,7 @@ class _Sent:
             )
         if after := response.headers.get("retry-after"):
             text += f"; it asks to wait {after[:40]} s" if after.isdigit() else ""
-        raise UpstreamError(text)
+        raise kind_of(answer)(text)
 
 
 def _translated(problem: httpx2.HTTPError) -> UpstreamError:

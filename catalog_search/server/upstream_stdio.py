@@ -19,6 +19,7 @@ from catalog_search.server.upstream_wire import (
     INITIALIZED,
     MOST_BYTES,
     Expired,
+    NoHandshake,
     cancellation,
     encoded,
     initialization,
@@ -26,6 +27,7 @@ from catalog_search.server.upstream_wire import (
     request,
     result_of,
     version_of,
+    with_meta,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ class StdioSession:
         self._reading: asyncio.Task[None] | None = None
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._ids = itertools.count(1)
-        self._over = True
+        self._over, self._modern = True, False
 
     async def open(self) -> None:
         """Start the process and shake hands.
@@ -75,6 +77,8 @@ class StdioSession:
             id = next(self._ids)
             version_of(result_of(await self._asked(id, initialization(id))))
             await self._send(INITIALIZED)
+        except NoHandshake:
+            self._modern = True
         except BaseException:
             await self.close()
             raise
@@ -89,6 +93,7 @@ class StdioSession:
         if self._over:
             raise Expired
         id = next(self._ids)
+        params = with_meta(params) if self._modern else params
         try:
             return result_of(await self._asked(id, request(id, method, params)))
         except asyncio.CancelledError:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 import mcp_types as types
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from catalog_search.errors import UpstreamError
 
 VERSION = HANDSHAKE_PROTOCOL_VERSIONS[-1]
 """The version of the protocol that is offered; the other server may choose an older one."""
+
+MODERN = MODERN_PROTOCOL_VERSIONS[-1]
+"""The version that is spoken with a server that shakes no hands: each request says what it needs."""
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of one answer. A longer one is refused, not cut."""
@@ -27,10 +31,28 @@ class Expired(Exception):
     """The session that a request was sent in is not known any more; the request was not carried out."""
 
 
+class NoHandshake(UpstreamError):
+    """The other server opens no sessions: it speaks only versions of the protocol without them."""
+
+
 def initialization(id: int) -> dict[str, Any]:
     """Return the request that opens a session. It offers nothing: no sampling, no roots, no elicitation."""
-    about = {"name": "catalog-search", "version": version("catalog-search")}
-    return request(id, "initialize", {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": about})
+    return request(id, "initialize", {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": _about()})
+
+
+def with_meta(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a request that stands alone: they say what the opening of a session would have."""
+    meta = {
+        types.PROTOCOL_VERSION_META_KEY: MODERN,
+        types.CLIENT_INFO_META_KEY: _about(),
+        types.CLIENT_CAPABILITIES_META_KEY: {},
+    }
+    return {**params, "_meta": meta}
+
+
+@cache
+def _about() -> dict[str, str]:
+    return {"name": "catalog-search", "version": version("catalog-search")}
 
 
 def request(id: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -73,8 +95,19 @@ def result_of(answer: Any) -> dict[str, Any]:
         found: dict[str, Any] = answer["result"]
         return found
     if (said := message_of(answer)) is not None:
-        raise UpstreamError(f"the upstream server refused the call: {said}")
+        raise kind_of(answer)(f"the upstream server refused the call: {said}")
     raise UpstreamError("the upstream server answered with something that is no answer of MCP")
+
+
+def kind_of(answer: Any) -> type[UpstreamError]:
+    """Return the class of the error that an answer is."""
+    error = answer.get("error") if isinstance(answer, dict) else None
+    code = error.get("code") if isinstance(error, dict) else None
+    return NoHandshake if code in _NO_HANDSHAKE else UpstreamError
+
+
+_NO_HANDSHAKE = (types.METHOD_NOT_FOUND, types.UNSUPPORTED_PROTOCOL_VERSION, types.HEADER_MISMATCH)
+"""What a server without sessions may say to the opening of one."""
 
 
 def message_of(answer: Any) -> str | None:
