@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ from catalog_search.text import cut as cut_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from catalog_search.expansion import Find
 
 LONGEST_PAGE = 1_000
 FARTHEST = 1_000_000
@@ -67,18 +70,16 @@ class Catalog:
         self._database = self.database = database
         self.info: Mapping[str, str] = database.catalog
         """What the catalogue is: name, title, language, publisher, licence, revision, … all text."""
+        carried = database.carried()
+        self._statements = Statements(carried.statements)
+        self._language = Language(
+            tag=self.info["language"],
+            name=self.info["language"],
+            stop_words=frozenset(word for (word,) in carried.stop_words),
+            rules=tuple(Rule(*row) for row in carried.rules),
+            messages=dict(carried.messages),
+        )
         with database.errors():
-            execute = database.connection().execute
-            self._statements = Statements(execute("SELECT name, sql FROM statements"))
-            self._language = Language(
-                tag=self.info["language"],
-                name=self.info["language"],
-                stop_words=frozenset(word for (word,) in execute("SELECT word FROM stopwords")),
-                rules=tuple(
-                    Rule(*row) for row in execute("SELECT kind, form, replacement, least FROM rules ORDER BY position")
-                ),
-                messages=dict(execute("SELECT key, sentence FROM messages")),
-            )
             self.facets: list[str] = json.loads(self.info["facets"])
             """The names that `where` and `facets` take."""
         self._longest = int(self.info["longest_asked"])
@@ -96,13 +97,35 @@ class Catalog:
         """
         return cls(Database(path))
 
+    @staticmethod
+    def connect(address: str, *, token: str | None = None, base_url: str | None = None, seconds: float = 30) -> Catalog:
+        """Connect to a catalogue in Cloudflare D1, over Cloudflare's HTTP API.
+
+        Its searches give the first ten documents at most, without facets, counts and explanations. The API takes some
+        four calls a second, and a search two: it suits the command line and programs of one user; `export worker`
+        makes what serves many.
+
+        Args:
+            address: `d1://ACCOUNT/DATABASE`, the ids of both.
+            token: a token with the permission D1 Read; that of the environment's CLOUDFLARE_API_TOKEN by default.
+            base_url: of the API; the environment's CLOUDFLARE_API_BASE_URL or Cloudflare's by default.
+            seconds: how long one call may take.
+
+        Raises:
+            DatabaseError: D1 cannot be reached or refuses, the database is no catalogue, or of another format version.
+        """
+        # A layer above this one: it is a Catalog too.
+        remote = import_module("catalog_search.remote")
+        found: Catalog = remote.connect(address, token=token, base_url=base_url, seconds=seconds)
+        return found
+
     def __enter__(self) -> Catalog:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def connect(self) -> None:
+    def prepare(self) -> None:
         """Open the calling thread's connection, if it has none yet, and start the clock of its questions.
 
         Raises:
@@ -123,6 +146,9 @@ class Catalog:
             execute = self._database.connection().execute
             counts = {name: execute(f"SELECT count(*) FROM {table}").fetchone()[0] for name, table in numbers.items()}
             (size,) = execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()").fetchone()
+        return self._description(counts, size)
+
+    def _description(self, counts: Mapping[str, int], size: int) -> dict[str, Any]:
         told = ("name", "title", "language", "publisher", "licence", "source_url", "revision", "retrieved_at")
         return {
             **{name: self.info[name] for name in told},
@@ -265,10 +291,10 @@ class Catalog:
                 f"{limits.patterns:,} may be asked for at once, so ask with fewer words"
             )
 
-    def _ask(self, question: str) -> tuple[Asked, list[str]]:
+    def _ask(self, question: str, find: Find | None = None) -> tuple[Asked, list[str]]:
         """Expand a question; return also the letters that the folding table does not have."""
         folding, unknown = self._folding(cut_question(question)[0])
-        asked = expand(question, self._language, folding, self._find, self._longest)
+        asked = expand(question, self._language, folding, find or self._find, self._longest)
         for letter in unknown:
             expansions = [one._replace(asked=one.asked.replace(_stand_in(letter), letter)) for one in asked.expansions]
             asked = asked._replace(expansions=tuple(expansions))
@@ -280,21 +306,21 @@ class Catalog:
             return _ASCII, []
         singles = {character for character in text if not character.isascii()}
         pairs = {first + second for first, second in pairwise(text) if second in singles}
-        keys = json.dumps([key for key in sorted(singles | pairs) if not "\ud800" <= key[0] <= "\udfff"])
-        with self._database.errors():
-            rows = dict(self._database.connection().execute(self._statements["folding_by_key"], (keys,)))
+        keys = [key for key in sorted(singles | pairs) if not "\ud800" <= key[0] <= "\udfff"]
+        rows = self._folding_rows(keys)
         unknown = sorted(one for one in singles if one not in rows and is_letter(one))
         # A letter that no document has is a word that no document has: it may not be left out of the AND.
         rows |= {one: f" {_stand_in(one)} " for one in unknown}
         return Folding({**_ASCII_ROWS, **rows}), unknown
 
+    def _folding_rows(self, keys: Iterable[str]) -> dict[str, str]:
+        with self._database.errors():
+            statement = self._statements["folding_by_key"]
+            return dict(self._database.connection().execute(statement, (json.dumps(list(keys)),)))
+
     def _find(self, keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
-        found: dict[str, list[Source]] = {}
-        for key, pattern, written in self._database.connection().execute(
-            self._statements["vocabulary_by_key"], (json.dumps(sorted(keys)),)
-        ):
-            found.setdefault(key, []).append(Source(pattern, written))
-        return found
+        statement = self._statements["vocabulary_by_key"]
+        return sources_by_key(self._database.connection().execute(statement, (json.dumps(sorted(keys)),)))
 
     def _fill_strict(
         self, answer: SearchResult, strict: Strict, planner: Planner, asked: Asked,
@@ -612,6 +638,14 @@ def _storable(id: str) -> bool:
 def _stand_in(letter: str) -> str:
     """Return a word that stands for a letter the folding table does not have."""
     return f"u{ord(letter):x}"
+
+
+def sources_by_key(rows: Iterable[tuple[str, str, str]]) -> dict[str, list[Source]]:
+    """Return what rows of the statement `vocabulary_by_key` say for each key."""
+    found: dict[str, list[Source]] = {}
+    for key, pattern, written in rows:
+        found.setdefault(key, []).append(Source(pattern, written))
+    return found
 
 
 def shortened(text: str) -> str:

@@ -16,7 +16,7 @@ from catalog_search.documents import normal_forms
 from catalog_search.text import Folding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 SAMPLES = 12
 """Questions asked in every way: titles, their beginnings, common and rare words."""
@@ -76,12 +76,17 @@ def _counts(connection: sqlite3.Connection, documents: int, found: Checked) -> N
 
 
 def _normal_forms(connection: sqlite3.Connection, found: Checked) -> None:
-    """Make every normal form anew, with the file's own folding table."""
     folding = Folding(dict(connection.execute("SELECT key, signs FROM folding")))
-    wrong = 0
-    for id, title, keywords, text, *held in connection.execute(
+    rows = connection.execute(
         "SELECT id, title, keywords, text, id_lc, title_lc, keywords_lc, text_lc FROM documents ORDER BY rowid"
-    ):
+    )
+    normal_forms_of(rows, folding, found, "every normal form")
+
+
+def normal_forms_of(rows: Iterable[Sequence[str]], folding: Folding, found: Checked, what: str) -> None:
+    """Make normal forms anew, with the file's own folding table, and compare."""
+    wrong = 0
+    for id, title, keywords, text, *held in rows:
         made = normal_forms(id, title, json.loads(keywords), text, folding)
         for column, one, other in zip(made._fields, made, held, strict=True):
             if one != other:
@@ -91,7 +96,7 @@ def _normal_forms(connection: sqlite3.Connection, found: Checked) -> None:
     if wrong > NAMED:
         found.faults.append(f"and {wrong - NAMED:,} more normal forms")
     if not wrong:
-        found.checked.append("every normal form")
+        found.checked.append(what)
 
 
 def _index(path: str, found: Checked) -> None:

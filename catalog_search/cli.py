@@ -76,10 +76,19 @@ as_json = click.option("--json", "json_", is_flag=True, help="Print one JSON obj
 database = click.argument("database", metavar="DB", type=click.Path())
 
 
-def opened(path: str) -> Catalog:
+over_d1 = click.option(
+    "--d1", is_flag=True, help="DB is ACCOUNT/DATABASE of Cloudflare D1, asked with the token in CLOUDFLARE_API_TOKEN."
+)
+
+
+def opened(path: str, d1: bool = False) -> Catalog:
     from catalog_search.catalog import Catalog
 
-    return Catalog.open(path)
+    return Catalog.connect(d1_address(path)) if d1 else Catalog.open(path)
+
+
+def d1_address(database: str) -> str:
+    return f"d1://{database.removeprefix('d1://')}"
 
 
 # build ------------------------------------------------------------------------------------------------------
@@ -156,16 +165,18 @@ def conditions(values: Iterable[str]) -> dict[str, list[str]]:
 @click.option(
     "--id", "id_", metavar="ID", help="With --explain: say why that document is among the results, or is not."
 )
+@over_d1
 @as_json
 def search(
     database: str, question: str, limit: int, offset: int, where: tuple[str, ...], facets: tuple[str, ...],
-    count_: bool, no_relax: bool, explain: bool, id_: str | None, json_: bool,
+    count_: bool, no_relax: bool, explain: bool, id_: str | None, d1: bool, json_: bool,
 ) -> None:  # fmt: skip
     """Answer a question.
 
     Every word of it must be met by a document, as it is, in the singular, or by the words that the vocabulary
     says the source uses. If none meets all, the nearest are shown, and what they lack. A question that begins
-    with a dash stands after two dashes.
+    with a dash stands after two dashes. Over D1 the first ten documents can be had, without facets, --count
+    and --explain.
 
     \b
     Examples:
@@ -176,7 +187,7 @@ def search(
     """
     if id_ is not None and not explain:
         raise click.UsageError("--id goes with --explain")
-    with opened(database) as catalog:
+    with opened(database, d1) as catalog:
         if id_ is not None:
             reasons = catalog.explain(question, id_, where=conditions(where))
             if json_:
@@ -197,8 +208,9 @@ def search(
 @main.command()
 @database
 @click.argument("id_", metavar="ID")
+@over_d1
 @as_json
-def fetch(database: str, id_: str, json_: bool) -> None:
+def fetch(database: str, id_: str, d1: bool, json_: bool) -> None:
     """Print a document, whole, with its source.
 
     As Markdown, to be read; with --json as an object with metadata and provenance.
@@ -207,7 +219,7 @@ def fetch(database: str, id_: str, json_: bool) -> None:
     Example:
         catalog-search fetch oecd.db DSD_ALFS@DF_SUMTAB
     """
-    with opened(database) as catalog:
+    with opened(database, d1) as catalog:
         document = catalog.fetch(id_)
         if json_:
             print_json(document.as_json())
@@ -280,19 +292,27 @@ def info(database: str, json_: bool) -> None:
 
 @main.command()
 @database
+@over_d1
 @click.option("--target", type=click.Choice(["d1"]), help="Check instead whether it fits into Cloudflare D1.")
 @as_json
-def check(database: str, target: str | None, json_: bool) -> None:
+def check(database: str, d1: bool, target: str | None, json_: bool) -> None:
     """Check a database, whole.
 
     The integrity of the file, its format, every normal form, its index, and that every way to ask gives the same
-    answer. With --target d1: the length of every row and of the script that `export d1` would write, questions
-    under D1's limits, and what they read there. Exit status 1 if there is a fault.
+    answer; over D1, which bills rows read, by samples. With --target d1: the length of every row and of the script
+    that `export d1` would write, questions under D1's limits, and what they read there. Exit status 1 if there is a
+    fault.
     """
+    if target and d1:
+        raise click.UsageError("--target is for a file; --d1 checks what is in D1 already")
     if target:
         from catalog_search.d1check import check_d1
 
         found: Checked | Fitting = check_d1(database)
+    elif d1:
+        from catalog_search.remote import check as check_remote
+
+        found = check_remote(d1_address(database))
     else:
         from catalog_search.checking import check as check_database
 
@@ -440,6 +460,31 @@ def export_d1(database: str, output: str, parts: bool, since: str | None, json_:
     else:
         for one in written:
             click.echo(f"{visible(one.path)}: {count(one.statements, 'statement')}, {one.bytes:,} bytes")
+
+
+@export.command("worker")
+@database
+@click.option("-o", "--output", metavar="DIR", type=click.Path(), required=True, help="The folder to write.")
+@as_json
+def export_worker(database: str, output: str, json_: bool) -> None:
+    """Write a Cloudflare Worker that serves a catalogue.
+
+    MCP over HTTP, from D1, with the tools and answers of serve: one worker.js without dependencies, seed.sql for
+    its database, wrangler.jsonc, and a README that says how to deploy it. A wrangler.jsonc that is there already
+    stays.
+
+    \b
+    Example:
+        catalog-search export worker oecd.db -o oecd-worker
+    """
+    from catalog_search.worker import export_worker as write_worker
+
+    written = write_worker(database, output)
+    if json_:
+        print_json({"database": database, "files": [{"path": one.path, "bytes": one.bytes} for one in written]})
+    else:
+        for one in written:
+            click.echo(f"{visible(one.path)}: {one.bytes:,} bytes")
 
 
 # serve ------------------------------------------------------------------------------------------------------

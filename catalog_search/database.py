@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catalog_search.errors import BoundReached, CatalogSearchError, DatabaseError
 
@@ -32,6 +32,25 @@ NEEDED = (
     "content_hash", "licence_notes", "source_name", "facets", *FIGURES,
 )  # fmt: skip
 """What the table `catalog` must hold beside its format version; the figures are numbers."""
+
+
+CATALOG = "SELECT key, value FROM catalog"
+CARRIED = (
+    "SELECT name, sql FROM statements",
+    "SELECT word FROM stopwords",
+    "SELECT kind, form, replacement, least FROM rules ORDER BY position",
+    "SELECT key, sentence FROM messages",
+)
+"""What is read when a catalogue is opened; see Carried."""
+
+
+class Carried(NamedTuple):
+    """What a database carries to be asked with: rows of its tables."""
+
+    statements: list[Any]
+    stop_words: list[Any]
+    rules: list[Any]
+    messages: list[Any]
 
 
 STEPS = 1_000
@@ -87,19 +106,20 @@ class Database:
             raise DatabaseError(f"{what}; name a database made by “catalog-search build”", path=self.name)
         with self.errors():
             self.catalog: dict[str, str] = self._read_catalog()
+        self._check_catalog("rebuild it with “catalog-search build”")
+
+    def _check_catalog(self, remedy: str) -> None:
+        """Check the format version and what the table `catalog` must hold."""
         found = self.catalog.get("format_version", "")
         if found != str(FORMAT_VERSION):
             raise DatabaseError(
-                f"its format version is {found or 'missing'}, this program reads {FORMAT_VERSION}; "
-                "rebuild it with “catalog-search build”",
+                f"its format version is {found or 'missing'}, this program reads {FORMAT_VERSION}; {remedy}",
                 path=self.name,
             )
         lost = [key for key in NEEDED if key not in self.catalog] or [key for key in FIGURES if not self._figure(key)]
         if lost:
             raise DatabaseError(
-                f'the entry "{lost[0]}" of its table catalog is missing or damaged; '
-                "rebuild it with “catalog-search build”",
-                path=self.name,
+                f'the entry "{lost[0]}" of its table catalog is missing or damaged; {remedy}', path=self.name
             )
 
     def _figure(self, key: str) -> bool:
@@ -107,7 +127,7 @@ class Database:
 
     def _read_catalog(self) -> dict[str, str]:
         try:
-            return dict(self.connection().execute("SELECT key, value FROM catalog"))
+            return dict(self.connection().execute(CATALOG))
         except sqlite3.OperationalError as problem:
             if "no such table" in str(problem) or "no such column" in str(problem):
                 raise DatabaseError(
@@ -115,6 +135,11 @@ class Database:
                     path=self.name,
                 ) from None
             raise
+
+    def carried(self) -> Carried:
+        """Return what the database carries to be asked with."""
+        with self.errors():
+            return Carried(*(self.connection().execute(sql).fetchall() for sql in CARRIED))
 
     def connection(self) -> sqlite3.Connection:
         """Return this thread's connection.

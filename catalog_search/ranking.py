@@ -126,14 +126,16 @@ class Planner:
         several = len(sizes) > 1 or bool(self._asked.expansions[0].words)
         broad = not several and sizes[0] > BROAD * len(self._asked.expansions[0].patterns)
         seen = max(SEEN if several else FEW, need)
+        total = 0
         if several or sizes[0] <= 2 * seen:
-            rows = self._all_if_few(sizes, seen, unlimited=several)
-            if rows is not None:
-                found = {row.rowid: row for row in (*by_id, *rows)}
+            few = self._if_few(sizes, seen, unlimited=several)
+            if isinstance(few, list):
+                found = {row.rowid: row for row in (*by_id, *few)}
                 return Strict(self._ranked(found.values())[:need], len(found), True)
+            total = len(few.union(row.rowid for row in by_id)) if few else 0
         walked = self._walk(by_id, need)
-        if len(walked) < need:
-            return Strict(walked, len(walked), True)
+        if len(walked) < need or total:
+            return Strict(walked, total or len(walked), True)
         if several or broad:
             return Strict(walked, max(len(walked), seen if several else 0), False)
         return Strict(walked, max(len(walked), self._count()), True)
@@ -143,22 +145,37 @@ class Planner:
         if not self._asked.expansions:
             strict = self.first(limit)
             return strict.total, True
-        rows = self._all_if_few(self._sizes(), limit)
-        if rows is not None:
-            extra = self._rows("rows_by_id", self._asked.raw.strip(), self._asked.text, limited=False)
-            return len({row.rowid for row in (*rows, *extra)}), True
-        return limit, False
+        inside, outside = self._parted(sizes := self._sizes())
+        rowids = self._rowids(inside, -1 if min(sizes) <= BROAD else limit + 1, outside)
+        if len(rowids) > limit:
+            return limit, False
+        by_id = self._rows("rows_by_id", self._asked.raw.strip(), self._asked.text, limited=False)
+        return len({*rowids, *(row.rowid for row in by_id)}), True
 
     # The whole match set, if it is small ------------------------------------------------------------------
 
-    def _all_if_few(self, sizes: list[int], seen: int, *, unlimited: bool = True) -> list[Row] | None:
-        """Return all matches if there are no more than `seen`, or if the rarest term is rare; else None."""
-        rarest = min(sizes)
-        inside = [one for one, size in zip(self._asked.expansions, sizes, strict=True) if size <= RATIO * rarest]
-        outside = [one for one, size in zip(self._asked.expansions, sizes, strict=True) if size > RATIO * rarest]
-        limit = -1 if unlimited and rarest <= BROAD else seen + 1
-        rows = self._match(inside, COLUMNS, limit, check=outside)
-        return None if len(rows) == limit else rows
+    def _if_few(self, sizes: list[int], seen: int, *, unlimited: bool) -> list[Row] | set[int] | None:
+        """Return all matches if there are no more than `seen`, or if the rarest term is rare.
+
+        Those of a rare term that are more than `seen`, as their rowids; None if there are others.
+        """
+        inside, outside = self._parted(sizes)
+        limit = -1 if unlimited and min(sizes) <= BROAD else seen + 1
+        if outside or min(sizes) <= seen:
+            rows = self._match(inside, COLUMNS, limit, check=outside)
+            return None if len(rows) == limit else rows
+        # A row takes ten times as long as its number, and the walk reads but the best.
+        rowids = self._rowids(inside, limit)
+        if len(rowids) > seen:
+            return None if len(rowids) == limit else set(rowids)
+        found = self._execute(self._statements["rows_by_rowid"], (json.dumps(rowids),))
+        return [Row(*row[:-1]) for row in found]
+
+    def _parted(self, sizes: list[int]) -> tuple[list[Expansion], list[Expansion]]:
+        """Return the terms to look for in the index, and those to test on the rows that it finds."""
+        most = RATIO * min(sizes)
+        sized = list(zip(self._asked.expansions, sizes, strict=True))
+        return [one for one, size in sized if size <= most], [one for one, size in sized if size > most]
 
     def _sizes(self) -> list[int]:
         """Return an upper bound of the documents of each term, and find what words its patterns begin."""
@@ -258,7 +275,16 @@ class Planner:
         return self._match_text(match_string(expansions, columns, whole=whole, begun=self._begun), limit, check)
 
     def _match_text(self, match: str, limit: int, check: Sequence[Expansion] = ()) -> list[Row]:
-        sql = self._statements["rows_by_match"]
+        return [Row(*row) for row in self._found("rows_by_match", match, limit, check)]
+
+    def _rowids(self, expansions: Sequence[Expansion], limit: int, check: Sequence[Expansion] = ()) -> list[int]:
+        name = "rowids_by_row" if check or self._where.sql else "rowids_by_match"
+        (found,) = self._found(name, match_string(expansions, begun=self._begun), limit, check).fetchone()
+        rowids: list[int] = json.loads(found)
+        return rowids
+
+    def _found(self, name: str, match: str, limit: int, check: Sequence[Expansion]) -> sqlite3.Cursor:
+        sql = self._statements[name]
         parameters: tuple[str | int, ...] = (match, limit, *self._where.parameters)
         conditions = self._where.sql
         if check:
@@ -267,7 +293,7 @@ class Planner:
             parameters += values
         if conditions:
             sql = sql.replace("\nORDER BY", f"{conditions}\nORDER BY")
-        return [Row(*row) for row in self._execute(sql, parameters)]
+        return self._execute(sql, parameters)
 
     def _rows(self, name: str, *parameters: str, limited: bool = True) -> list[Row]:
         sql = self._statements[name]

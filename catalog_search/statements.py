@@ -16,6 +16,14 @@ ASK = "ask"
 """The whole search as one statement, which a database keeps too, for those who read it without this package."""
 
 
+BEGINNINGS = {
+    "ask_terms": ("conditioned", "SELECT plain, terms FROM termed"),
+    "ask_words": ("marked", "SELECT 1 + length(marked) - length(replace(marked, ' ', '')) AS words FROM squeezed"),
+}
+"""Statements that begin as `ask` does, up to one of its stages, and show what it makes of the question: its normal form
+and terms; how many words it has before it is cut."""
+
+
 @cache
 def statement(name: str) -> str:
     """Return the text of sql/`name`.sql.
@@ -33,7 +41,19 @@ def query_time() -> dict[str, str]:
     """Return the statements that a database keeps, by name, without their header comments."""
     folder = files("catalog_search.sql").joinpath(QUERY_TIME)
     names = sorted(entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return {ASK: _bare(statement(ASK))} | {name: _bare(statement(f"{QUERY_TIME}/{name}")) for name in names}
+    ask = _bare(statement(ASK))
+    begun = {name: beginning(ask, stage, select) for name, (stage, select) in BEGINNINGS.items()}
+    return {ASK: ask} | begun | {name: _bare(statement(f"{QUERY_TIME}/{name}")) for name in names}
+
+
+def beginning(ask: str, stage: str, select: str) -> str:
+    """Return `ask` up to a stage, with another SELECT.
+
+    >>> beginning("WITH a AS (SELECT 1),\\nb(x) AS (SELECT 2)\\nSELECT 3", "b", "SELECT 4")
+    'WITH a AS (SELECT 1)\\nSELECT 4'
+    """
+    before, _, _ = re.split(rf",\s*(\n{stage}\()", ask, maxsplit=1)
+    return f"{before}\n{select}"
 
 
 def _bare(sql: str) -> str:

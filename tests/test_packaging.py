@@ -80,7 +80,12 @@ def test_the_metadata_says_what_is_needed(built: Path) -> None:
         if line.startswith("Requires-Dist") and "extra" not in line
     }
     assert {one.split("<")[0].lower() for one in needed} == {
-        "click", "markdown-it-py", "mcp", "pyyaml", "sqlite-utils", "unidecode",
-    }  # fmt: skip
+        "click",
+        "markdown-it-py",
+        "mcp",
+        "pyyaml",
+        "sqlite-utils",
+        "unidecode",
+    }
     assert "License-Expression: MIT" in metadata
     assert "# catalog-search" in metadata

@@ -16,7 +16,7 @@ import anyio
 import jsonschema
 import pytest
 from mcp import Client, StdioServerParameters
-from node import installed, newer_node, run
+from node import installed, modules, newer_node, run
 from support import built
 from wires import HANDSHAKES, MODERN, REPLY_SECONDS, SERVE, over_http
 
@@ -115,7 +115,7 @@ def test_the_typescript_clients_list_and_call_every_tool(database: str, url: str
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_the_inspector_lists_and_calls_the_tools(database: str, url: str, transport: str, tmp_path: Path) -> None:
     node = newer_node()
-    package = installed() / "node_modules" / "@modelcontextprotocol" / "inspector"
+    package = modules() / "@modelcontextprotocol" / "inspector"
     inspector = str(package / "clients" / "launcher" / "build" / "index.js")
     target = [*SERVE, database, "--tools", "all"] if transport == "stdio" else [url, "--transport", "http"]
 

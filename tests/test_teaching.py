@@ -180,9 +180,17 @@ def test_an_option_is_honoured_and_that_is_said(wire: Wire) -> None:
 
 
 def test_a_collection_that_is_not_there_is_ignored_and_that_is_said(wire: Wire) -> None:
-    found = answered(wire, "search", {"query": "wages", "collections": ["tested", "web"]})
-    assert [one["id"] for one in found["results"]] == ["W1", "W2"]
-    assert found["warnings"][0] == "Ignored: web."
+    for asked, said in (
+        (
+            ["tested", "web"],
+            '“collections” was honoured as collections = ["tested"], though search does not ask for it.',
+        ),
+        (["web"], "Ignored: collections."),
+        ("web", "Ignored: collections."),
+    ):
+        found = answered(wire, "search", {"query": "wages", "collections": asked})
+        assert [one["id"] for one in found["results"]] == ["W1", "W2"]
+        assert found["warnings"] == [said, 'The canonical call: search {"query": "wages"}']
 
 
 def test_without_a_text_the_answer_teaches_by_an_example_that_has_an_answer(wire: Wire) -> None:
@@ -306,11 +314,9 @@ def test_the_example_calls_of_the_descriptions_are_canonical(wire: Wire) -> None
 # Long documents -----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=WIRES)
-def long(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    path = tmp_path_factory.mktemp("long") / "long.db"
+def long_rows() -> list[dict[str, str]]:
     lines = [f"line {n} of a text with ünïcode — 人口" for n in range(1, 2_501)]
-    rows = [
+    return [
         {"id": "lines", "title": "Wages of many lines", "text": "\n".join(lines)},
         {"id": "one", "title": "Wages of one line", "text": "é" * 50_000},
         {"id": "lines#L2", "title": "An id like a part's", "text": "itself"},
@@ -325,7 +331,12 @@ def long(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         *({"id": str(n), "title": f"Wages {n}"} for n in range(1_000)),
         {"id": "huge", "title": "Wages k", "text": "Wages " * 333_334},
     ]
-    built(rows, to=path)
+
+
+@pytest.fixture(scope="module", params=WIRES)
+def long(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    path = tmp_path_factory.mktemp("long") / "long.db"
+    built(long_rows(), to=path)
     with WIRES[request.param](str(path)) as wire:
         yield wire
 

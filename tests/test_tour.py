@@ -31,6 +31,7 @@ BLOCK = re.compile(r"^(`{3,})(\w+)\n(.*?)^\1$", re.M | re.S)
 VARYING = [
     (re.compile(r"(content.hash +)[0-9a-f]{32}"), r"\1…"),
     (re.compile(r"[\d,]+ bytes, [\d.]+ s$", re.M), "… bytes, … s"),
+    (re.compile(r"^(\S+/[\w.]+: )[\d,]+ bytes$", re.M), r"\1… bytes"),
     (re.compile(r"^(bytes +)[\d,]+$", re.M), r"\1…"),
     (re.compile(r"\d+( statements?.*?)[\d,]+ bytes$", re.M), r"…\1… bytes"),
     (re.compile(r"[\d,]+( bytes of the free plan)"), r"…\1"),

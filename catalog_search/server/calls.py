@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catalog_search.server.aliases import ALIASES, VERBS, WRAPPERS, Aliases, words_of
@@ -259,9 +260,15 @@ def _keys_for(main: str, value: Mapping[str, Any], aliases: Aliases) -> Iterator
     if len(value) <= MOST:
         spelled = {"".join(words_of(key)): key for key in sorted(value)}
         for name in names:
-            key = spelled.get("".join(words_of(name)))
+            key = spelled.get(_spelling(name))
             if key is not None and key not in names:
                 yield key
+
+
+@cache
+def _spelling(name: str) -> str:
+    """Return a name of ours without regard to case and joints; there are few, and each is compared in every call."""
+    return "".join(words_of(name))
 
 
 def _of_kind(key: str, aliases: Aliases) -> bool:
@@ -353,11 +360,14 @@ def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return _number(value)
-        return value if isinstance(value, str) and value.strip() else None
+            value = _number(value)
+        known = isinstance(value, str) and value.strip() and value in schema.get("enum", (value,))
+        return value if known else None
     if kind == "array":
-        items = value if isinstance(value, list) else [value]
-        fitted = [_fitted(item, schema.get("items", {})) for item in items]
+        items = schema.get("items", {})
+        fitted = [_fitted(item, items) for item in (value if isinstance(value, list) else [value])]
+        if "enum" in items:  # what is known of several is better than nothing
+            fitted = [item for item in fitted if item is not None]
         return fitted if fitted and None not in fitted else None
     if kind == "object":
         return value if isinstance(value, dict) else None

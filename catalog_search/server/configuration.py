@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from catalog_search import yamlfile
 from catalog_search.errors import SettingsError, nearest
 from catalog_search.server.access import Token, from_environment
+from catalog_search.server.aliases import ALIASES
 from catalog_search.server.bounds import Bounds
 from catalog_search.settings import NAME
 
@@ -150,8 +151,8 @@ class _Reader:
             tools=top.texts("tools"),
             locale=top.text("locale"),
             strict=top.flag("strict"),
-            tool_aliases=_aliases(aliases, "tools"),
-            key_aliases=_aliases(aliases, "keys"),
+            tool_aliases=_aliases(aliases, "tools", tuple(ALIASES.tools)),
+            key_aliases=_aliases(aliases, "keys", tuple(ALIASES.keys)),
             bounds=_bounds(top),
             log_level=_log_level(top),
             log_queries=self._file(top.text("log_queries")),
@@ -281,8 +282,8 @@ UNBOUNDED = ("calls_per_second", "failed_authentications", "terms", "patterns", 
 """The bounds that 0 takes away."""
 
 
-def _aliases(section: Section, key: str) -> dict[str, tuple[str, ...]]:
-    inner = section.section(key)
+def _aliases(section: Section, key: str, known: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    inner = section.section(key, known)
     return {name: inner.texts(name) for name in inner.values}
 
 

@@ -59,11 +59,13 @@ class Corpora(NamedTuple):
     """What is said of all catalogues of a server together."""
 
     each: Sequence[Corpus]
+    names: tuple[str, ...] = ()
+    """The names they are served by."""
 
     @classmethod
     def of(cls, shelf: Shelf) -> Corpora:
         """Read what the catalogues of a shelf say of themselves."""
-        return cls([Corpus.of(shelf.catalog(name)) for name in shelf.names()])
+        return cls([Corpus.of(shelf.catalog(name)) for name in shelf.names()], shelf.names())
 
     @property
     def name(self) -> str:

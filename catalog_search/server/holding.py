@@ -44,7 +44,7 @@ class Holding:
             catalog, identity = self._catalog, self._identity
             if identity == self._identity_now():
                 # A thread that had no connection yet has opened the file by its name: is it still the same one?
-                catalog.connect()
+                catalog.prepare()
                 if identity == self._identity_now():
                     return catalog
             with self._lock:

@@ -3,8 +3,8 @@
     POST /mcp       a JSON-RPC message → its answer
     GET  /healthz   {"ok": true, "version": …}; nothing is looked up for it
 
-What costs least is checked first, and nothing of a request is read before its sender is known: Host and Origin, the
-path and method, the token, the rate, what is under way already, and only then the body.
+What costs least is checked first, and the body of a request is not read before its sender is known: Host and Origin,
+the path and method, the token, the rate, and only then the body, and how many calls are under way already.
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ PASSED_BYTES, PASSED_SECONDS = 16 * 1024 * 1024, 1.0
 SHOWN = 80
 """Characters of a header that a log line repeats."""
 
-_BUSY = [(b"retry-after", b"1")]
-
-PARSE_ERROR, INVALID_REQUEST, REFUSED = -32700, -32600, -32000
+PARSE_ERROR, REFUSED = -32700, -32000
 
 logger = logging.getLogger(__name__)
 
@@ -147,22 +145,19 @@ class Endpoint:
             raise Refused(404, "There is nothing at this path; MCP is at /mcp.")
         _only("POST", scope["method"])
         server, key = self.admit(headers.get("authorization"), _address(scope))
-        if wait := self._rate.take(key):
-            raise Refused(
-                429,
-                f"Too many calls: {self.bounds.calls_per_second:g} a second is what one caller may make.",
-                [(b"retry-after", str(max(1, round(wait))).encode())],
-            )
+        self._count(key)
+        body = await self._body(headers, receive)
+        try:
+            message = parse(body)
+        except (ValueError, RecursionError) as problem:
+            text = f"The body is not JSON: {problem}" if isinstance(problem, ValueError) else _TOO_DEEP
+            raise Refused(400, text, code=PARSE_ERROR) from None
+        for _ in range(len(message) - 1 if isinstance(message, list) else 0):
+            self._count(key)  # each message of several is a call
         if self._under_way >= self.bounds.concurrent_calls:
-            raise Refused(503, "The server is busy. Make the same call again in a second.", _BUSY)
+            raise Refused(503, "The server is busy. Make the same call again in a second.", _later(1.0))
         self._under_way += 1
         try:
-            body = await self._body(headers, receive)
-            try:
-                message = parse(body)
-            except (ValueError, RecursionError) as problem:
-                text = f"The body is not JSON: {problem}" if isinstance(problem, ValueError) else _TOO_DEEP
-                raise Refused(400, text, code=PARSE_ERROR) from None
             status, answer = await exchange(server, message, scope["headers"], strict=self._strict)
         finally:
             self._under_way -= 1
@@ -183,11 +178,16 @@ class Endpoint:
             logger.warning("refused: Origin %s may not address this server; allow it with --allow-origin", shown)
             raise Refused(403, "Pages of this Origin may not address this server.")
 
+    def _count(self, key: str) -> None:
+        if wait := self._rate.take(key):
+            most = f"{self.bounds.calls_per_second:g} a second"
+            raise Refused(429, f"Too many calls: {most} is what one caller may make.", _later(wait))
+
     async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
         most = self.bounds.body_bytes
         told = headers.get("content-length", "")
         too_long = Refused(413, f"The request is longer than {most:,} bytes, which is what this server takes.")
-        if told.isascii() and told.isdigit() and int(told) > most:
+        if told.isascii() and told.isdigit() and (len(told) > 15 or int(told) > most):
             raise too_long
         body = bytearray()
         try:
@@ -241,27 +241,20 @@ class Application(Endpoint):
         return self._servers[caller.shelf.names()], key
 
     def _caller(self, header: str | None, address: str) -> Caller:
-        if header is not None and (wait := self._failures.wait(address)):
-            raise Refused(
-                429,
-                "Too many wrong tokens from this address. Wait before the next attempt.",
-                [(b"retry-after", str(max(1, round(wait))).encode())],
-            )
-        caller = self._access.caller(bearer(header) if header is not None else None)
-        if header is not None and bearer(header) is None:
-            caller = None
-        if caller is None:
-            if header is not None:
-                self._failures.take(address)
-                logger.warning("refused: wrong token from %s", address)
-            raise Refused(
-                401,
-                "A token is needed: send it as “Authorization: Bearer …”."
-                if header is None
-                else "The token is not one of this server's.",
-                [(b"www-authenticate", b"Bearer")],
-            )
-        return caller
+        refused = [(b"www-authenticate", b"Bearer")]
+        if header is None:
+            if caller := self._access.caller(None):
+                return caller
+            raise Refused(401, "A token is needed: send it as “Authorization: Bearer …”.", refused)
+        token = bearer(header)
+        if wait := self._failures.wait(address):
+            # Whoever has the right one waits as well: else the answer would tell it from a wrong one.
+            raise Refused(429, "Too many wrong tokens from this address; wait before the next one.", _later(wait))
+        if token and (caller := self._access.caller(token)):
+            return caller
+        self._failures.take(address)
+        logger.warning("refused: wrong token from %s", address)
+        raise Refused(401, "The token is not one of this server's.", refused)
 
 
 async def _let_pass(receive: Receive) -> None:
@@ -284,6 +277,10 @@ def _only(method: str, found: str) -> None:
         raise Refused(405, f"Only {method} is answered at this path.", [(b"allow", method.encode())])
 
 
+def _later(seconds: float) -> list[tuple[bytes, bytes]]:
+    return [(b"retry-after", str(max(1, round(seconds))).encode())]
+
+
 def _address(scope: Scope) -> str:
     client = scope.get("client")
     return str(client[0]) if client else "?"
@@ -299,8 +296,8 @@ def open_socket(address: Address) -> socket.socket:
         CatalogSearchError: the address is taken or not this machine's.
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # With its protocol named: asyncio looks at that before it sets TCP_NODELAY, without which the second part of an
-    # answer waits for the first to be acknowledged, and that takes 40 ms.
+    # By its name: asyncio sends at once (TCP_NODELAY) only on sockets that say they are TCP, and an answer in two
+    # pieces otherwise waits some 40 ms for the acknowledgement of its first.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -29,7 +29,6 @@ LONGEST_TITLE, LONGEST_VALUE, LONGEST_FIELDS = 500, 2_000, 10_000
 _SEARCH_HIDDEN: dict[str, dict[str, Any]] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": DEFAULT_LIMIT},
     "offset": {"type": "integer", "minimum": 0, "maximum": FARTHEST},
-    "collections": {"type": "array", "items": {"type": "string"}},
 }
 _FETCH_HIDDEN: dict[str, dict[str, Any]] = {"from_line": {"type": "integer", "minimum": 1}}
 _MORE = (
@@ -48,6 +47,8 @@ def search_and_fetch(corpora: Corpora, texts: Texts, *, part_bytes: int = PART_B
     """
     schemas = get_contract_schemas(texts.locale)
     what, title = corpora.what(), corpora.title
+    # Who guesses this argument, and a name that is none, gets the answer of all.
+    collections = {"type": "array", "items": {"type": "string", "enum": corpora.names}}
     return [
         Tool(
             types.Tool(
@@ -58,9 +59,9 @@ def search_and_fetch(corpora: Corpora, texts: Texts, *, part_bytes: int = PART_B
                 output_schema=schemas["search_output"],
                 annotations=READ_ONLY,
             ),
-            partial(search, texts),
+            search,
             main="query",
-            hidden=_SEARCH_HIDDEN,
+            hidden=_SEARCH_HIDDEN | {"collections": collections},
             example={"query": corpora.example or "…"},
         ),
         Tool(
@@ -80,16 +81,13 @@ def search_and_fetch(corpora: Corpora, texts: Texts, *, part_bytes: int = PART_B
     ]
 
 
-def search(texts: Texts, shelf: Shelf, arguments: dict[str, Any]) -> Answer:
+def search(shelf: Shelf, arguments: dict[str, Any]) -> Answer:
     """Return what search answers."""
-    asked = dict.fromkeys(arguments.get("collections", ()))
-    # Nobody was told of this argument; who guessed it and a name too gets the answer all the same.
-    collections = [name for name in asked if name in shelf.names()]
     answer = shelf.search(
         arguments["query"],
         limit=arguments.get("limit", DEFAULT_LIMIT),
         offset=arguments.get("offset", 0),
-        collections=collections or None,
+        collections=arguments.get("collections"),
     )
     results = [
         {
@@ -104,8 +102,6 @@ def search(texts: Texts, shelf: Shelf, arguments: dict[str, Any]) -> Answer:
         extras["relaxed"] = True
     if answer.notes:
         extras["notes"] = answer.notes
-    if unknown := [name for name in asked if name not in collections]:
-        extras["warnings"] = [texts.say("read_ignored", keys=shown_keys(unknown))]
     return {"results": results}, extras
 
 

@@ -34,6 +34,10 @@ class Texts:
         """Return a text with its values filled in."""
         return _all()[key][self.locale].format(**values)
 
+    def all(self) -> dict[str, str]:
+        """Return every text by its key, with the names of its values in braces."""
+        return {key: texts[self.locale] for key, texts in _all().items()}
+
 
 def locale_of(tag: str) -> str:
     """Return the one of LOCALES that a language tag asks for.

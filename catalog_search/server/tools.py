@@ -156,7 +156,7 @@ def add_tools(server: Server[Any], tools: Tools, serving: Serving, *, cache_scop
         return caller, tools(caller) if callable(tools) else tools
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
-        listed = [_listed(tool, serving.texts) for tool in offered(context)[1]]
+        listed = [as_listed(tool, serving.texts) for tool in offered(context)[1]]
         if others_list is None:
             return types.ListToolsResult(tools=listed, ttl_ms=LISTED_FOR, cache_scope=cache_scope)  # type: ignore[arg-type]
         theirs: Any = await others_list.handler(context, params)
@@ -310,7 +310,7 @@ def _sentence(say: Callable[..., str], form: str, remark: Remark, **more: str) -
     return say(f"{form}_{kind}", **{**remark.values, **more})
 
 
-def _listed(tool: Tool, texts: Texts) -> types.Tool:
+def as_listed(tool: Tool, texts: Texts) -> types.Tool:
     """Return a tool's definition, its output schema with the member `warnings`, which any answer may have."""
     schema = tool.definition.output_schema
     if schema is None or "warnings" in schema.get("properties", {}):

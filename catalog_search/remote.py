@@ -1,0 +1,352 @@
+"""The same catalogue over Cloudflare D1's HTTP API, for administration and the command line.
+
+The database there answers alone: a question is one call of its statement `ask`, and the calls around it say what was
+translated and what is missing. A search takes two calls, three if its results are looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from catalog_search.catalog import SUGGESTIONS, Catalog, shortened, sources_by_key
+from catalog_search.cloudflare import D1, SECONDS, Rows, StatementError
+from catalog_search.database import CARRIED, CATALOG, NO_LIMITS, Carried, Database
+from catalog_search.errors import DatabaseError, QueryError
+from catalog_search.expansion import Asked, Source, cut_notes, translations
+from catalog_search.query import match_string
+from catalog_search.ranking import Row, rank
+from catalog_search.result import Result, SearchResult, Term
+from catalog_search.text import cut, fold
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from catalog_search.checking import Checked
+    from catalog_search.text import Folding
+
+PAGE = 10
+"""The documents that the statement `ask` gives."""
+
+SAMPLED = 20
+"""Documents at either end, and words, at which a check looks."""
+
+QUESTIONS = 4
+"""Titles, and words, that a check asks for."""
+
+_COUNTED = """
+SELECT w.word, w.documents,
+  (SELECT count(*) FROM documents_fts AS f WHERE f.documents_fts MATCH '"' || w.word || '"') AS indexed
+FROM json_each(?1) AS j CROSS JOIN words AS w ON w.rowid = j.value ORDER BY w.rowid"""
+
+
+def connect(
+    address: str, *, token: str | None = None, base_url: str | None = None, seconds: float = SECONDS
+) -> RemoteCatalog:
+    """Connect to a catalogue in D1; see `Catalog.connect`."""
+    return RemoteCatalog(RemoteDatabase(D1(address, token=token, base_url=base_url, seconds=seconds)))
+
+
+class RemoteDatabase(Database):
+    """A catalogue's database in D1.
+
+    Raises:
+        DatabaseError: it cannot be reached, is no catalogue, or has another format version.
+    """
+
+    def __init__(self, d1: D1) -> None:
+        self.name = d1.name
+        self.limits = NO_LIMITS
+        self.d1 = d1
+        self._closed = False
+        try:
+            answer = d1.batch([(CATALOG, ()), *((sql, ()) for sql in CARRIED)])
+            self.catalog, carried = dict(answer.rows[0]), answer.rows[1:]
+        except StatementError as problem:
+            # A table is missing: of another format version, or it is no catalogue.
+            self.catalog, carried = self._catalog_alone(problem), None
+        self._check_catalog("load it with the script of “catalog-search export d1”")
+        if carried is None:
+            raise DatabaseError(
+                "a table of the catalogue is missing; load it anew with “catalog-search export d1”", path=self.name
+            )
+        self._carried = Carried(*carried)
+
+    def _catalog_alone(self, problem: StatementError) -> dict[str, str]:
+        try:
+            return dict(self.d1.execute(CATALOG))
+        except StatementError:
+            if "no such table" in problem.message or "no such column" in problem.message:
+                raise DatabaseError(
+                    "it is a D1 database but holds no catalogue; load it with the script of “catalog-search export d1”",
+                    path=self.name,
+                ) from None
+            raise problem from None
+
+    def connection(self) -> sqlite3.Connection:
+        """Return what runs statements there: of a connection it has `execute`, and no more.
+
+        Raises:
+            DatabaseError: the catalogue was closed.
+        """
+        if self._closed:
+            raise DatabaseError("the catalogue was closed", path=self.name)
+        return cast("sqlite3.Connection", self.d1)
+
+    def carried(self) -> Carried:
+        """Return what was read when it was opened."""
+        return self._carried
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn damaged JSON into a DatabaseError; `D1` raises its own."""
+        try:
+            yield
+        except json.JSONDecodeError as problem:
+            raise DatabaseError(f"the database is damaged (no JSON: {problem})", path=self.name) from problem
+
+    def close(self) -> None:
+        """End its use; there is nothing open."""
+        self._closed = True
+
+
+class RemoteCatalog(Catalog):
+    """A catalogue in D1, asked over Cloudflare's API. Use `Catalog.connect`.
+
+    It differs from one in a file in this: a search gives the first ten documents at most, has no facets and no
+    suggestions, and its relaxed answers follow the simpler rule of the statement `ask`.
+    """
+
+    def __init__(self, database: RemoteDatabase) -> None:
+        super().__init__(database)
+        self._d1 = database.d1
+        self._folded: dict[str, str] = {}
+        self._looked_up: set[str] = set()
+
+    def __enter__(self) -> RemoteCatalog:
+        return self
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the catalogue is and how large; `bytes` as D1 counts them."""
+        numbers = {"documents": "documents", "words": "words", "vocabulary_entries": "vocabulary"}
+        self._database.connection()  # it may be closed
+        answer = self._d1.batch([(f"SELECT count(*) AS number FROM {table}", ()) for table in numbers.values()])
+        return self._description(
+            {name: rows[0][0] for name, rows in zip(numbers, answer.rows, strict=True)}, answer.size
+        )
+
+    def search(
+        self,
+        question: str,
+        *,
+        limit: int = PAGE,
+        offset: int = 0,
+        where: Mapping[str, str | Sequence[str]] | None = None,
+        path_prefix: str = "",
+        facets: Iterable[str] = (),
+        count: bool = False,
+        relax: bool = True,
+        explain: bool = False,
+    ) -> SearchResult:
+        """Answer a question with the first ten documents at most; see `Catalog.search`.
+
+        Raises:
+            QueryError: facets, a count or explanations were asked for, or documents beyond the tenth.
+            DatabaseError: D1 could not be asked. Never an empty result.
+        """
+        if where or path_prefix or list(facets) or count or explain:
+            self._not_here("Facets, filters, counts and explanations")
+        if not (isinstance(question, str) and limit >= 1 and offset >= 0):
+            return super().search(question, limit=limit, offset=offset)  # which says what is wrong
+        if limit + offset > PAGE:
+            raise QueryError(
+                f"over D1 a search gives the first {PAGE} documents; limit and offset are {limit + offset} together",
+                path=self._database.name,
+            )
+        with self._database.errors():
+            return self._answer(question, slice(offset, offset + limit), relax)
+
+    def explain(self, question: str, id: str, where: Mapping[str, str | Sequence[str]] | None = None) -> list[str]:
+        """Raise QueryError: it needs the catalogue's file."""
+        self._not_here("Explanations")
+
+    def _not_here(self, what: str) -> NoReturn:
+        raise QueryError(
+            f"{what} need the catalogue's file; over D1 there are search, fetch and check", path=self._database.name
+        )
+
+    def _answer(self, question: str, page: slice, relax: bool) -> SearchResult:
+        rows: list[Any] | None = None
+
+        def find(keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
+            # With what the vocabulary says comes the answer, in the same call.
+            nonlocal rows
+            sources, rows = self.batch(
+                [
+                    (self._statements["vocabulary_by_key"], (json.dumps(sorted(keys)),)),
+                    (self._statements["ask"], (cut(question)[0],)),
+                ]
+            )
+            return sources_by_key(sources)
+
+        asked, unknown_characters = self._ask(question, find)
+        answer = SearchResult(
+            query=question,
+            ignored=list(asked.ignored),
+            terms=[Term(one.term, one.listed(), one.translated) for one in asked.expansions],
+            notes=[
+                *cut_notes(asked, self._language),
+                *translations(asked.expansions, self._language, self.info["source_name"]),
+            ],
+        )
+        if unknown_characters:
+            answer.notes.append(self.say("unknown_characters", characters=" ".join(unknown_characters)))
+        if not asked.raw.strip():
+            answer.reason = "empty_query"
+            answer.notes.append(self.say("empty_query"))
+            return answer
+        if rows is None:
+            rows = self._execute("ask", asked.raw)
+        answer.relaxed = bool(rows and rows[0][3])
+        if answer.relaxed and not relax:
+            rows, answer.relaxed = [], False
+        found = [id for id, *_ in rows]
+        answer.total, answer.total_relation = len(found), "gte" if len(found) == PAGE else "eq"
+        if not rows and not asked.expansions:
+            answer.reason = "no_words"
+            answer.notes.append(self.say("no_words"))
+            return answer
+        if rows and not answer.relaxed:
+            answer.results = self._results(
+                asked, [Row(*row) for row in self._execute("rows_by_ids", json.dumps(found))]
+            )
+        else:
+            self._fill_nearest(answer, asked, found)
+        answer.results = answer.results[page]
+        return answer
+
+    def _fill_nearest(self, answer: SearchResult, asked: Asked, found: list[str]) -> None:
+        """Give the relaxed answer: its documents, and which terms they and the catalogue lack."""
+        matches = json.dumps([match_string([one]) for one in asked.expansions])
+        held, rows = self.batch(
+            [
+                (self._statements["terms_held"], (matches, json.dumps(found))),
+                (self._statements["rows_by_ids"], (json.dumps(found),)),
+            ]
+        )
+        holds = {(int(term), id) for term, id in held}
+        answer.results = self._results(asked, [Row(*row) for row in rows])
+        for result in answer.results:
+            result.tier = result.kind = None
+            missing = [one for place, one in enumerate(asked.expansions) if (place, result.id) not in holds]
+            result.missing = [one.term for one in missing]
+            if result is answer.results[0]:
+                answer.dropped = result.missing
+                key = "relaxed" if missing else "relaxed_all"
+                answer.notes.append(self.say(key, dropped=self._named(missing)))
+        if not answer.results:
+            answer.reason = "no_match"
+            answer.notes.append(self.say("no_match", question=shortened(asked.raw.strip())))
+        unknown = [one for place, one in enumerate(asked.expansions) if (place, "") not in holds]
+        if unknown:
+            answer.notes.append(self.say("unknown_words", words=self._named(unknown)))
+
+    def _results(self, asked: Asked, rows: Sequence[Row]) -> list[Result]:
+        texts: dict[int, tuple[str, list[str], str]] = {}
+
+        def text_of(rowid: int) -> tuple[str, list[str], str]:
+            if not texts:  # of the whole page, in one call
+                rowids = json.dumps([row.rowid for row in rows])
+                for found, text, keywords, text_lc in self._execute("texts_by_rowids", rowids):
+                    texts[found] = text, json.loads(keywords), text_lc
+                self._folding(" ".join(part for text, keywords, _ in texts.values() for part in (text, *keywords)))
+            return texts[rowid]
+
+        return [Result(row, *rank(row, asked), asked.expansions, text_of, self._folding) for row in rows]
+
+    def _folding_rows(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return rows of the folding table; each key is asked for once."""
+        keys = set(keys)
+        new = keys - self._looked_up
+        if new:
+            self._folded.update(super()._folding_rows(new))
+            self._looked_up |= new
+        return {key: self._folded[key] for key in keys if key in self._folded}
+
+    def _nearest_ids(self, id: str) -> list[str]:
+        found = self._execute("nearest_ids", id, fold(id, self._folding(id)[0]))
+        return [one for (one,) in found][:SUGGESTIONS]
+
+    def _execute(self, name: str, *parameters: str) -> list[Any]:
+        return self._database.connection().execute(self._statements[name], parameters).fetchall()
+
+    def batch(self, statements: Sequence[tuple[str, Sequence[str]]]) -> list[Rows]:
+        """Run statements in one call and return the rows of each."""
+        self._database.connection()  # it may be closed
+        return self._d1.batch(statements).rows
+
+    def folding_of(self, text: str) -> tuple[Folding, list[str]]:
+        """Return the rows of the folding table that a text needs, and the letters it has no row for."""
+        return self._folding(text)
+
+
+def check(address: str) -> Checked:
+    """Check a catalogue in D1 by samples: a look at all of it would read, and bill, every row many times.
+
+    Its number of documents, the normal forms of the first and last of them, the index's counts of some words, and
+    that search and the index give the same answers.
+
+    Raises:
+        DatabaseError: it cannot be opened at all, or D1 could not be asked.
+    """
+    with connect(address) as catalog:
+        return _checked(catalog)
+
+
+def _checked(catalog: RemoteCatalog) -> Checked:
+    from catalog_search.checking import Checked, normal_forms_of  # with it comes what a build needs
+
+    found = Checked([f"format version {catalog.info['format_version']}"], [])
+    documents, words = (catalog.describe()[name] for name in ("documents", "words"))
+    stated = int(catalog.info["documents"])
+    if documents != stated:
+        found.faults.append(f"the catalogue says {stated:,} documents and holds {documents:,}")
+    else:
+        found.checked.append(f"{documents:,} documents")
+    columns = "id, title, keywords, text, id_lc, title_lc, keywords_lc, text_lc"
+    ends = [(f"SELECT {columns} FROM documents ORDER BY rowid {way} LIMIT {SAMPLED}", ()) for way in ("ASC", "DESC")]
+    rows = list(dict.fromkeys(row for rows in catalog.batch(ends) for row in rows))
+    folding, _ = catalog.folding_of(" ".join(part for row in rows for part in row[:4]))
+    normal_forms_of(rows, folding, found, f"the normal forms of {len(rows)} documents")
+    places = json.dumps(sorted({1 + words * share // SAMPLED for share in range(SAMPLED)}))
+    counted = catalog.batch([(_COUNTED, (places,))])[0]
+    for word, stated, indexed in counted:
+        if stated != indexed:
+            found.faults.append(f'the index has {indexed:,} documents with the word "{word}", the table {stated:,}')
+    if all(stated == indexed for _, stated, indexed in counted):
+        found.checked.append(f"counts of {len(counted)} words in the index")
+    questions = [
+        *(row[1] for row in rows[:QUESTIONS]),
+        *(word for word, *_ in counted[:QUESTIONS]),
+        *(row[0] for row in rows[:2]),
+    ]
+    _same_answers(catalog, list(dict.fromkeys(questions)), found)
+    return found
+
+
+def _same_answers(catalog: RemoteCatalog, questions: list[str], found: Checked) -> None:
+    compiled = [catalog.statement(question, "fts") for question in questions]
+    asked = catalog.batch([(catalog.ask_statement(), (question,)) for question in questions])
+    indexed = catalog.batch([(f"SELECT id FROM ({query.sql} LIMIT {PAGE})", query.parameters) for query in compiled])
+    faults = 0
+    for question, rows, others in zip(questions, asked, indexed, strict=True):
+        ids, other = [id for id, _, _, relaxed, _ in rows if not relaxed], [id for (id,) in others]
+        if ids != other:
+            faults += 1
+            found.faults.append(f"search and the index answer “{question}” otherwise: {ids[:3]}… and {other[:3]}…")
+    if not faults:
+        found.checked.append(
+            f"search and the index give the same answers in the same order ({len(questions)} questions)"
+        )
