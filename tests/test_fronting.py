@@ -89,6 +89,36 @@ def test_calls_at_once_over_stdio_each_get_their_answer(config: Any) -> None:
     assert answers[-1]["id"] == "call 0"  # nobody waited for the slow one
 
 
+@pytest.mark.parametrize("kind", ["http", "stdio"])
+def test_a_call_that_is_cancelled_is_cancelled_at_the_server_behind(kind: str, behind: Vendor, config: Any) -> None:
+    front = child(config(behind.url if kind == "http" else command()))
+    try:
+        front.handshake()
+        said(front.call("web_search", query="wages"))
+        before = len(behind.log())
+        calls = len(behind.calls())
+        front.post("given up", "tools/call", {"name": "web_search", "arguments": {"query": "never"}})
+        if kind == "http":
+            wait_for(behind, "never", calls)
+        else:
+            assert said(front.call("web_search", query="wages"))["number"] == 2  # it has come before this one
+        front.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "given up"}})
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if kind == "stdio":
+                found = said(front.call("web_search", query="cancelled?")).get("cancelled")
+            else:
+                found = {"cancelled": True} in behind.log()[before:]
+            if found:
+                break
+            time.sleep(0.02)
+        assert found
+        assert said(front.call("web_search", query="wages"))["q"] == "wages"
+        assert front.end()[0] == 0
+    finally:
+        front.close()
+
+
 def test_a_client_of_another_sdk_is_served(behind: Vendor, config: Any) -> None:
     path = config(behind.url)
     calls = [{"name": "web_search", "arguments": {"query": "wages"}}, {"name": "web_search", "arguments": {"q": "x"}}]

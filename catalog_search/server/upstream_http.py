@@ -13,6 +13,7 @@ from contextlib import aclosing, suppress
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import httpx2
 from mcp.shared.inbound import encode_header_value
 
@@ -119,7 +120,8 @@ class HttpSession:
             raise
         except asyncio.CancelledError:
             if not self._modern:  # there the end of the connection says it
-                await self._tell("POST", encoded(cancellation(id)))
+                with anyio.CancelScope(shield=True):
+                    await self._tell("POST", encoded(cancellation(id)))
             raise
 
     async def close(self) -> None:

@@ -13,6 +13,8 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from catalog_search.errors import UpstreamError
 from catalog_search.server.stdio import parse
 from catalog_search.server.upstream_wire import (
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
 END_SECONDS = 1.0
 """How long the process may take to end of itself, once its input has ended."""
+
+NOTIFY_SECONDS = 1.0
+"""How long may be spent on telling it that nobody waits for an answer any more."""
 
 ENDED = "the upstream server ended before it had answered; what became of the call is not known"
 
@@ -97,7 +102,7 @@ class StdioSession:
         try:
             return result_of(await self._asked(id, request(id, method, params)))
         except asyncio.CancelledError:
-            with suppress(UpstreamError):
+            with suppress(UpstreamError), anyio.move_on_after(NOTIFY_SECONDS, shield=True):
                 await self._send(cancellation(id))
             raise
 

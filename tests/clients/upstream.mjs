@@ -41,7 +41,8 @@ function makeServer() {
     if (params.name !== "vendor_search" || typeof args.q !== "string" || odd.length) {
       throw new McpError(-32602, `this is no call of mine: ${JSON.stringify(params)}`);
     }
-    const text = JSON.stringify({ ...args, authorization, opened, session: extra.sessionId ?? null, number });
+    const cancelled = log.some((one) => one.cancelled);
+    const text = JSON.stringify({ ...args, authorization, opened, session: extra.sessionId ?? null, number, cancelled });
     const content = [{ type: "text", text }];
     switch (args.q) {
       case "die":
