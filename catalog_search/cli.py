@@ -509,6 +509,7 @@ def forge(database: str, question: str | None, count_: int, seed: int, json_: bo
 @main.command(context_settings={"auto_envvar_prefix": "CATALOG_SEARCH_SERVE"})
 @click.argument("databases", metavar="[DB]...", nargs=-1, type=click.Path())
 @click.option("--config", metavar="SERVE.yaml", type=click.Path(), help="A file that says all this, and tokens.")
+@click.option("--upstream", metavar="URL", help="Serve no catalogue: be a front for another MCP server's search tool.")
 @click.option("--http", metavar="HOST:PORT", help="Listen there, over HTTP, instead of standard input and output.")
 @click.option("--anonymous", is_flag=True, help="Over HTTP: answer whoever can reach it.")
 @click.option(
@@ -531,9 +532,12 @@ def forge(database: str, question: str | None, count_: int, seed: int, json_: bo
 )
 @click.option("--locale", metavar="TAG", help="Language of titles and messages: en, pt-BR, es, fr or de.")
 @click.option("--strict", is_flag=True, help="Refuse a call that is not in its canonical form.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much is logged.")
+@click.option("--log-level", metavar="LEVEL", help="How much is logged: debug, info, warning or error.")
 @click.option("--log-queries", metavar="FILE", type=click.Path(), help="Write every question into a file.")
-def serve(databases: tuple[str, ...], config: str | None, **options: Any) -> None:
+@click.pass_context
+def serve(
+    context: click.Context, /, databases: tuple[str, ...], config: str | None, upstream: str | None, **options: Any
+) -> None:
     """Serve catalogues to language models.
 
     MCP over standard input and output, or over HTTP. Two tools, search(query) and fetch(id), in the form that
@@ -553,12 +557,32 @@ def serve(databases: tuple[str, ...], config: str | None, **options: Any) -> Non
     Over HTTP it needs tokens, which SERVE.yaml has, or --anonymous. Every option can be set in the environment, as
     in CATALOG_SEARCH_SERVE_HTTP.
 
+    --upstream puts a tool web_search(query) in front of another server's search tool: calls of any shape become one
+    right call there, with the caller's Authorization as it came, and the result comes back before any warning. URL is
+    the other server's, or stdio:COMMAND. Of the other options it has --config, --http, --tools and --log-level; its
+    further settings are in SERVE.yaml or the environment.
+
     \b
     Examples:
         catalog-search serve oecd.db
         catalog-search serve oecd.db cnae.db --http 127.0.0.1:8787 --anonymous
         catalog-search serve --config serve.yaml
+        catalog-search serve --upstream http://127.0.0.1:9000/mcp --http 127.0.0.1:8787
     """
+    from catalog_search.server.upstream_settings import load_upstream, names_upstream
+
+    if upstream or (config is not None and names_upstream(config)):
+        own = {"http": "listen", "tools": "tools", "log_level": "log_level"}
+        refused = [name for name in ("databases", *options) if name not in own and context.params[name]]
+        if refused:
+            (first, *_) = (one.get_error_hint(context) for one in context.command.params if one.name in refused)
+            raise click.ClickException(f"{first} is for catalogues; with --upstream there is none")
+        given = {"upstream": upstream, **{name: options[option] for option, name in own.items()}}
+        settings = load_upstream(config, given=given)
+        from catalog_search.server.fronting import serve_front
+
+        serve_front(settings)
+        return
     from catalog_search.server import serve
     from catalog_search.server.configuration import Configuration, load_configuration
 

@@ -8,6 +8,7 @@
     ├── QueryError              a search was asked for in a way it has not (an unknown facet, a bad limit)
     │   └── BoundReached        a question needs more work than one may ask for
     ├── ModelError              the model that extracts items did not answer; ask again, or without it
+    ├── UpstreamError           another MCP server, which is asked on a caller's behalf, gave no answer
     └── DocumentNotFound        no document has that id
 
 `str(error)` is one message: where, what is wrong, what to do. The place is also kept in fields.
@@ -71,6 +72,10 @@ class BoundReached(QueryError):
 
 class ModelError(CatalogSearchError):
     """The model behind `verified_search` did not answer, or not in the form of a chat completion."""
+
+
+class UpstreamError(CatalogSearchError):
+    """Another server, which is asked on a caller's behalf, cannot be reached, refused the call or gave no answer."""
 
 
 class DocumentNotFound(CatalogSearchError, LookupError):

@@ -41,7 +41,9 @@ server.calls server.envelopes server.texts server.contract server.corpus server.
 server.parts server.pair
 server.evidence_contract server.evidence
 server.model server.prompt server.columns server.verified_contract server.verified server.forge
-server.register server.journal server.stdio server.exchange server.hosts server.http server.serving server
+server.register server.journal server.stdio server.exchange server.hosts server.http server.serving
+server.upstream_settings server.upstream_wire server.upstream_http server.upstream_stdio server.upstream_sessions
+server.upstream server.fronting server
 worker
 terminal options cli_vocab cli_suggest cli
 __main__
@@ -52,14 +54,17 @@ DOORS = {
     "click": {"cli", "cli_suggest", "cli_vocab", "options", "terminal"},
     "jsonschema": {"itemschema"},
     "markdown_it": {"sections"},
-    "mcp": {"server.register", "server.exchange", "server.http", "server.serving", "server.stdio", "server.tools"},
+    "mcp": {
+        *("server.register", "server.exchange", "server.http", "server.serving", "server.stdio", "server.tools"),
+        *("server.upstream", "server.upstream_http", "server.fronting"),
+    },
     "rdflib": {"thesaurus"},
     "sqlite_utils": {"sqlitefile", "tables"},
     "unidecode": {"text"},
     "yaml": {"yamlfile"},
 }
 # Of mcp's own dependencies, what its interface hands over.
-WITH_MCP = {"mcp_types", "anyio", "pydantic", "uvicorn"}
+WITH_MCP = {"mcp_types", "anyio", "httpx2", "pydantic", "uvicorn"}
 # What is called from outside, not imported.
 ENTRIES = {"__main__"}
 

@@ -29,6 +29,13 @@
     http.py        an MCP server → HTTP
     serving.py     a configuration → a server that runs
     register.py    the pair for somebody else's MCP server
+    upstream_settings.py   front.yaml and the environment → what a front is for
+    upstream_wire.py       what goes to another MCP server and what comes back
+    upstream_http.py       a session with one over HTTP
+    upstream_stdio.py      a session with one that is a process
+    upstream_sessions.py   one session for each Authorization
+    upstream.py    a front for another server's search tool
+    fronting.py    the settings of a front → a server that runs
 
 All meaning is in `Catalog`. Only this package imports mcp. The names in `__all__` are for people with a server of
 their own; they are loaded when they are asked for.
