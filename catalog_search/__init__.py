@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from catalog_search.builder import BuildReport, build
     from catalog_search.packs import load_language
     from catalog_search.settings import Settings, load_settings
+    from catalog_search.verification import verify_items
     from catalog_search.vocabulary import Pair, Vocabulary
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "load_language",
     "load_settings",
     "normalize",
+    "verify_items",
 ]
 
 # What only a build or a vocabulary needs brings sqlite_utils, yaml and unidecode with it: loaded when asked for.
@@ -70,6 +72,7 @@ _LATER = {
     "build": "builder",
     "load_language": "packs",
     "load_settings": "settings",
+    "verify_items": "verification",
 }
 
 

@@ -18,6 +18,7 @@ from catalog_search.terminal import (
     for_the_shell,
     print_answer,
     print_figures,
+    print_forgeries,
     print_json,
     print_report,
     print_worst,
@@ -464,12 +465,51 @@ def export_worker(database: str, output: str, json_: bool) -> None:
             click.echo(f"{visible(one.path)}: {one.bytes:,} bytes")
 
 
+# forge --------------------------------------------------------------------------------------------------------
+
+
+@main.command()
+@database
+@click.argument("question", required=False)
+@click.option(
+    "--count",
+    "count_",
+    type=click.IntRange(1, 100_000),
+    default=1_000,
+    show_default=True,
+    metavar="N",
+    help="How many items to forge.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds forge equally.")
+@as_json
+def forge(database: str, question: str | None, count_: int, seed: int, json_: bool) -> None:
+    """Forge answers, and see that verified_search drops them.
+
+    Opens a chat endpoint on this machine that lies, asks verified_search with it for QUESTION, and counts which of
+    the forged items come through, and which of the true ones among them do not. Exit status 1 if there is one.
+
+    \b
+    Example:
+        catalog-search forge oecd.db "labor force"
+    """
+    from catalog_search.server.forge import forge as forge_items
+
+    found = forge_items(database, question, count=count_, seed=seed)
+    if json_:
+        print_json(found.as_json())
+    else:
+        print_forgeries(found)
+    if found.survived or found.true_kept < found.true:
+        raise click.ClickException("verified_search let a forgery through, or dropped a true item")
+
+
 # serve ------------------------------------------------------------------------------------------------------
 
 
 @main.command(context_settings={"auto_envvar_prefix": "CATALOG_SEARCH_SERVE"})
 @click.argument("databases", metavar="[DB]...", nargs=-1, type=click.Path())
 @click.option("--config", metavar="SERVE.yaml", type=click.Path(), help="A file that says all this, and tokens.")
+@click.option("--upstream", metavar="URL", help="Serve no catalogue: be a front for another MCP server's search tool.")
 @click.option("--http", metavar="HOST:PORT", help="Listen there, over HTTP, instead of standard input and output.")
 @click.option("--anonymous", is_flag=True, help="Over HTTP: answer whoever can reach it.")
 @click.option(
@@ -487,13 +527,17 @@ def export_worker(database: str, output: str, json_: bool) -> None:
     "--tools",
     metavar="all|NAMES",
     default="",
-    help="Tools beside search and fetch: all, or some of search_evidence, read_document, list_collections.",
+    help="Tools beside search and fetch: all, or some of search_evidence, read_document, list_collections, "
+    "verified_search.",
 )
 @click.option("--locale", metavar="TAG", help="Language of titles and messages: en, pt-BR, es, fr or de.")
 @click.option("--strict", is_flag=True, help="Refuse a call that is not in its canonical form.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much is logged.")
+@click.option("--log-level", metavar="LEVEL", help="How much is logged: debug, info, warning or error.")
 @click.option("--log-queries", metavar="FILE", type=click.Path(), help="Write every question into a file.")
-def serve(databases: tuple[str, ...], config: str | None, **options: Any) -> None:
+@click.pass_context
+def serve(
+    context: click.Context, /, databases: tuple[str, ...], config: str | None, upstream: str | None, **options: Any
+) -> None:
     """Serve catalogues to language models.
 
     MCP over standard input and output, or over HTTP. Two tools, search(query) and fetch(id), in the form that
@@ -501,7 +545,10 @@ def serve(databases: tuple[str, ...], config: str | None, **options: Any) -> Non
     to standard output, and one line a call to standard error, without its question.
 
     --tools adds search_evidence, which quotes passages with their lines within a budget of characters;
-    read_document, which reads a document line by line; and list_collections, which says what there is.
+    read_document, which reads a document line by line; list_collections, which says what there is; and
+    verified_search, which answers in the caller's own JSON Schema and drops what no fetched source supports. It
+    takes items from the documents' fields, or has the model extract them that LLM_BASE_URL, LLM_MODEL and
+    LLM_API_KEY name in the environment: an OpenAI-compatible chat endpoint.
 
     A call with another tool's name, other keys or none is understood, and its answer ends with warnings that say
     how to call; --strict refuses it instead. The first catalogue's language is the default of --locale; the
@@ -510,12 +557,32 @@ def serve(databases: tuple[str, ...], config: str | None, **options: Any) -> Non
     Over HTTP it needs tokens, which SERVE.yaml has, or --anonymous. Every option can be set in the environment, as
     in CATALOG_SEARCH_SERVE_HTTP.
 
+    --upstream puts a tool web_search(query) in front of another server's search tool: calls of any shape become one
+    right call there, with the caller's Authorization as it came, and the result comes back before any warning. URL is
+    the other server's, or stdio:COMMAND. Of the other options it has --config, --http, --tools and --log-level; its
+    further settings are in SERVE.yaml or the environment.
+
     \b
     Examples:
         catalog-search serve oecd.db
         catalog-search serve oecd.db cnae.db --http 127.0.0.1:8787 --anonymous
         catalog-search serve --config serve.yaml
+        catalog-search serve --upstream http://127.0.0.1:9000/mcp --http 127.0.0.1:8787
     """
+    from catalog_search.server.upstream_settings import load_upstream, names_upstream
+
+    if upstream or (config is not None and names_upstream(config)):
+        own = {"http": "listen", "tools": "tools", "log_level": "log_level"}
+        refused = [name for name in ("databases", *options) if name not in own and context.params[name]]
+        if refused:
+            (first, *_) = (one.get_error_hint(context) for one in context.command.params if one.name in refused)
+            raise click.ClickException(f"{first} is for catalogues; with --upstream there is none")
+        given = {"upstream": upstream, **{name: options[option] for option, name in own.items()}}
+        settings = load_upstream(config, given=given)
+        from catalog_search.server.fronting import serve_front
+
+        serve_front(settings)
+        return
     from catalog_search.server import serve
     from catalog_search.server.configuration import Configuration, load_configuration
 

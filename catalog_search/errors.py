@@ -7,6 +7,8 @@
     ├── DatabaseError           the .db is missing, damaged, of another format, or could not be written
     ├── QueryError              a search was asked for in a way it has not (an unknown facet, a bad limit)
     │   └── BoundReached        a question needs more work than one may ask for
+    ├── ModelError              the model that extracts items did not answer; ask again, or without it
+    ├── UpstreamError           another MCP server, which is asked on a caller's behalf, gave no answer
     └── DocumentNotFound        no document has that id
 
 `str(error)` is one message: where, what is wrong, what to do. The place is also kept in fields.
@@ -66,6 +68,14 @@ class QueryError(CatalogSearchError):
 
 class BoundReached(QueryError):
     """A question needs more work than one may ask for; asked more narrowly it can be answered."""
+
+
+class ModelError(CatalogSearchError):
+    """The model behind `verified_search` did not answer, or not in the form of a chat completion."""
+
+
+class UpstreamError(CatalogSearchError):
+    """Another server, which is asked on a caller's behalf, cannot be reached, refused the call or gave no answer."""
 
 
 class DocumentNotFound(CatalogSearchError, LookupError):

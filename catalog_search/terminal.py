@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from catalog_search.builder import BuildReport
     from catalog_search.query import Query
     from catalog_search.result import Result, SearchResult
+    from catalog_search.server.forge import Forgeries
 
 # Control characters, line and paragraph separators, marks that turn the direction of writing, and halves of a
 # code point: what could steer a terminal, or cannot be written to it.
@@ -196,6 +197,32 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[in
         click.secho(f"  {'  '.join(cells)}".rstrip(), bold=number == 0)
         if number and notes and notes[number - 1]:
             click.secho(f"      {visible(notes[number - 1])}", fg="yellow")
+
+
+def print_forgeries(found: Forgeries) -> None:
+    """Print what became of forged items, as a table, and one of them."""
+    head = ("forged", "items", "dropped", "survived", "reason")
+    rows = [
+        (
+            kind.name,
+            f"{kind.forged:,}",
+            f"{kind.forged - kind.survived:,}",
+            f"{kind.survived:,}",
+            ", ".join(kind.reasons),
+        )
+        for kind in found.kinds
+    ]
+    width = max(len(row[0]) for row in (head, *rows))
+    for number, row in enumerate((head, *rows)):
+        line = f"  {row[0]:<{width}}  {row[1]:>6}  {row[2]:>7}  {row[3]:>8}  {row[4]}"
+        click.secho(line.rstrip(), bold=number == 0, fg="red" if number and row[3] != "0" else None)
+    if found.example:
+        item = json.dumps(found.example["item"], ensure_ascii=False)
+        click.echo(f"\nOne of them: {visible(item)}\n  {found.example['reason']}: {visible(found.example['message'])}")
+    click.echo(
+        f"\n“{visible(found.question)}”, {count(found.sources, 'source')}: {found.survived:,} of {found.forged:,} "
+        f"forged items survived; {found.true_kept:,} of {found.true:,} true ones among them were kept."
+    )
 
 
 def print_figures(figures: dict[str, Any]) -> None:

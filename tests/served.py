@@ -19,6 +19,7 @@ from catalog_search.server.configuration import Configuration
 from catalog_search.server.hosts import Address
 from catalog_search.server.http import Application, Service, open_socket
 from catalog_search.server.journal import Journal
+from catalog_search.server.model import Model
 from catalog_search.server.serving import make_application
 from catalog_search.server.shelf import Shelf
 
@@ -120,7 +121,7 @@ class Here:
 
 
 @contextmanager
-def serving(configuration: Configuration, journal: Journal | None = None) -> Iterator[Here]:
+def serving(configuration: Configuration, journal: Journal | None = None, model: Model | None = None) -> Iterator[Here]:
     """Serve in a thread of this process, at any port."""
     shelf = Shelf.of_files(
         [one.path for one in configuration.collections],
@@ -129,7 +130,7 @@ def serving(configuration: Configuration, journal: Journal | None = None) -> Ite
         bounds=configuration.bounds,
     )
     address = Address("127.0.0.1", 0)
-    application = make_application(shelf, configuration, address, journal or Journal())
+    application = make_application(shelf, configuration, address, journal or Journal(), model)
     opened = open_socket(address)
     service = Service(application)
     thread = threading.Thread(target=asyncio.run, args=(service.serve(sockets=[opened]),), daemon=True)

@@ -81,6 +81,7 @@ def documents_of_b(pair: tuple[Here, Here]) -> list[dict[str, str]]:
     return found
 
 
+TITLE = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
 QUESTIONS = ["wages", "zulu", "quebec rents", "xray", "secret", "Publisher b", REVISION, "https://b.example/guide.md"]
 
 
@@ -112,8 +113,11 @@ def probes(tool: dict[str, Any], documents: list[dict[str, str]]) -> list[dict[s
         "max_chars": [1_000, 40_000],
         "from_line": [1, 3, 40, 1_000],
         "max_lines": [1, 500],
+        "schema": [{"properties": {"text": {"type": "string"}, "collection": {}, "path": {}}}],
+        "require": [["all"], ["title"], ["b"]],
     }
-    main = {"search": "query", "fetch": "id", "search_evidence": "query", "read_document": "id"}.get(tool["name"])
+    needed = {"schema": TITLE} if "schema" in tool["inputSchema"]["properties"] else {}
+    main = next((key for key in ("query", "id") if key in tool["inputSchema"]["properties"]), None)
     taken = {*tool["inputSchema"]["properties"], *HIDDEN.get(tool["name"], ())} - {main}
     keys = [key for key in values if key in taken]
     found: list[dict[str, Any]] = [{main: start} for start in values[main]] if main else [{}]
@@ -124,7 +128,8 @@ def probes(tool: dict[str, Any], documents: list[dict[str, str]]) -> list[dict[s
     for one, other in combinations(keys, 2):
         found += [start | {one: first, other: second} for first in values[one] for second in values[other][:3]]
     # and what the tool does not take, which is ignored, and said to be
-    return [*found, *(start | {key: value} for key in values if key not in taken for value in values[key][:2])]
+    found += [start | {key: value} for key in values if key not in taken for value in values[key][:2]]
+    return [needed | probe for probe in found]
 
 
 HIDDEN = {"search": ("limit", "offset", "collections"), "fetch": ("from_line",)}
@@ -148,7 +153,7 @@ def test_no_tool_and_no_argument_tells_a_hidden_collection_from_one_that_never_w
     asked = 0
     with pair[0].client(token) as one, pair[1].client(token) as other:
         names = [tool["name"] for tool in listed(one)]
-        assert names == ["search", "fetch", "search_evidence", "read_document", "list_collections"]
+        assert names == ["search", "fetch", "search_evidence", "read_document", "list_collections", "verified_search"]
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
         sent = [body("initialize", hello), body("tools/list", {}), body("resources/list", {}), body("prompts/list", {})]
         for tool in listed(one):

@@ -128,6 +128,7 @@ def test_the_commands_are_those_of_the_documentation() -> None:
         "vocab",
         "evaluate",
         "export",
+        "forge",
         "serve",
     ]
 

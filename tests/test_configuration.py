@@ -36,6 +36,7 @@ strict: true
 aliases:
   tools: {{search: [procurar]}}
   keys: {{query: [pergunta, busca]}}
+  fields: {{agency: [publisher]}}
 bounds: {{calls_per_second: 0, body_bytes: 1_000, query_seconds: 0.5}}
 log_level: warning
 log_queries: questions.jsonl
@@ -65,6 +66,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         strict=True,
         tool_aliases={"search": ("procurar",)},
         key_aliases={"query": ("pergunta", "busca")},
+        field_aliases={"agency": ("publisher",)},
         bounds=Bounds(calls_per_second=0, body_bytes=1_000, query_seconds=0.5),
         log_level="warning",
         log_queries=str(tmp_path / "questions.jsonl"),
@@ -117,7 +119,8 @@ def test_every_bound_can_be_set(tmp_path: Path, bound: str) -> None:
         ),
         (f"collections: {{a: a.db}}\ntokens: {{t: {{sha256: {SHA}}}}}", "key tokens.t.collections: is missing"),
         (f"tokens: {{t: {{sha512: {SHA}, collections: [a]}}}}", 'Did you mean "sha256"?'),
-        ("aliases: {words: {}}", "key aliases.words: unknown key. Known: tools, keys."),
+        ("aliases: {words: {}}", "key aliases.words: unknown key. Known: tools, keys, fields."),
+        ("aliases: {fields: {agency: {a: b}}}", "key aliases.fields.agency: must be a list of words"),
         ("aliases: {tools: {serch: [x]}}", 'key aliases.tools.serch: unknown key. Did you mean "search"?'),
         ("aliases: {keys: {qery: [x]}}", 'key aliases.keys.qery: unknown key. Did you mean "query"?'),
         ("a: [", "not YAML"),

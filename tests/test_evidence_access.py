@@ -33,7 +33,10 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Here, He
     documents = {"url": "https://hidden.example/{path}#{slug}", "metadata": [{"file": "path"}], "facets": ["file"]}
     wanted = {"name": "hidden", "title": "Hidden plans", "language": "en", "source": source, "documents": documents}
     build(wanted | {"provenance": {"revision": REVISION}}, folder / "hidden.db")
-    rows = [{"id": f"{n}", "title": f"Wages {n}", "text": "Gross\nand net."} for n in range(30)]
+    rows = [
+        {"id": f"{n}", "title": f"Wages {n}", "text": "Gross\nand net.", "url": f"https://seen.example/{n}"}
+        for n in range(30)
+    ]
     built(rows, to=folder / "seen.db", name="seen", provenance={"revision": "7"})
     seen, hidden = Collection(str(folder / "seen.db"), "seen"), Collection(str(folder / "hidden.db"), "hidden")
     bounds = Bounds(calls_per_second=0)
@@ -45,6 +48,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Here, He
         yield both, alone
 
 
+TITLE = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
 TEXTS = [
     "hidden", "hidden:docs/plans.md#plans", "docs/plans.md#plans", "docs/plans.md#plans#L2", "docs/plans.md",
     "https://hidden.example/docs/plans.md#plans", "docs/", REVISION, "zebra", "Plans", "7", "seen", "seen:1", "1",
@@ -62,6 +66,8 @@ VALUES: dict[str, list[Any]] = {
     "limit": [1, 50],
     "max_lines": [1],
     "max_chars": [500],
+    "schema": [{"properties": {"text": {"type": "string"}, "file": {}}}],
+    "require": [["all"], ["title"]],
 }
 
 
@@ -72,7 +78,8 @@ def calls(tool: dict[str, Any]) -> Iterator[dict[str, Any]]:
     others = [key for key in keys if key not in main]
     # what no schema names, and is read all the same
     others += [key for key in ("collection", "collections", "from_line", "offset", "revision") if key not in others]
-    firsts = [{key: value} for key in main for value in VALUES[key]] or [{}]
+    needed = {"schema": TITLE} if "schema" in keys else {}
+    firsts = [{key: value, **needed} for key in main for value in VALUES[key]] or [{}]
     yield from firsts
     for key in others:
         for value in VALUES.get(key, ["hidden"]):
@@ -88,7 +95,7 @@ def test_a_server_that_hides_a_collection_answers_like_one_without_it(servers: t
         tools = both.message("tools/list")
         assert tools == alone.message("tools/list")
         names = [tool["name"] for tool in tools["result"]["tools"]]
-        assert names == ["search", "fetch", "search_evidence", "read_document", "list_collections"]
+        assert names == ["search", "fetch", "search_evidence", "read_document", "list_collections", "verified_search"]
         for tool in tools["result"]["tools"]:
             for arguments in calls(tool):
                 params = {"name": tool["name"], "arguments": arguments}
@@ -109,5 +116,7 @@ def test_whom_it_is_open_to_finds_it(servers: tuple[Here, Here]) -> None:
         )
         assert client.found("search_evidence", query="wages", path_prefix="docs/")["total"] == 1
         assert client.found("search_evidence", query="wages", revision=REVISION)["total"] == 1
+        (item,) = client.found("verified_search", query="secret zebra", schema=TITLE)["items"]
+        assert (item["title"], item["source_url"]) == ("Budget", "https://hidden.example/docs/plans.md#budget")
         assert client.found("read_document", id="docs/plans.md#plans")["text"].startswith("1: # Plans")
         assert len(client.found("list_collections")["collections"]) == 2

@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 from support import built
 
 from catalog_search.builder import build
-from catalog_search.server.evidence_contract import DEFAULT_CHARS, EVIDENCE_TOOLS, LEAST_CHARS
+from catalog_search.server.evidence_contract import DEFAULT_CHARS, EVIDENCE_TOOLS, LEAST_CHARS, VERIFIED_TOOL
 
 SERVE = ["-m", "catalog_search", "serve"]
 GUIDE = "# Guide\nHow wages are counted.\n\n## Install\n" + "".join(f"Step {n}: wages “{n}”.\n" for n in range(1, 400))
@@ -72,7 +72,7 @@ def test_the_tools_are_offered_only_if_they_are_asked_for(databases: list[str]) 
 
     for options, more in (
         ([], []),
-        (["--tools", "all"], list(EVIDENCE_TOOLS)),
+        (["--tools", "all"], [*EVIDENCE_TOOLS, VERIFIED_TOOL]),
         (["--tools", "list_collections,read_document"], ["read_document", "list_collections"]),
     ):
 

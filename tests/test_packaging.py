@@ -81,6 +81,7 @@ def test_the_metadata_says_what_is_needed(built: Path) -> None:
     }
     assert {one.split("<")[0].lower() for one in needed} == {
         "click",
+        "jsonschema",
         "markdown-it-py",
         "mcp",
         "pyyaml",

@@ -42,6 +42,7 @@ def url(database: str) -> Iterator[str]:
         yield f"http://{wire.address}/mcp"
 
 
+TITLE = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
 CALLS: list[dict[str, Any]] = [
     {"name": "search", "arguments": {"query": "labor force"}},
     {"name": "fetch", "arguments": {"id": "L7"}},
@@ -52,13 +53,21 @@ CALLS: list[dict[str, Any]] = [
     {"name": "search_evidence", "arguments": {"query": "region 7"}},
     {"name": "read_document", "arguments": {"id": "L7"}},
     {"name": "list_collections", "arguments": {}},
+    {"name": "verified_search", "arguments": {"query": "region 7", "schema": TITLE, "require": ["all"]}},
 ]
 
 
 def check(tools: list[dict[str, Any]], results: list[dict[str, Any]]) -> None:
     """Check what a client was given for CALLS: the tools, and the results."""
     schemas = {tool["name"]: tool["outputSchema"] for tool in tools}
-    assert list(schemas) == ["search", "fetch", "search_evidence", "read_document", "list_collections"]
+    assert list(schemas) == [
+        "search",
+        "fetch",
+        "search_evidence",
+        "read_document",
+        "list_collections",
+        "verified_search",
+    ]
     assert all(tool["annotations"]["readOnlyHint"] is True for tool in tools)
     found = {}
     for number, (call, result) in enumerate(zip(CALLS, results, strict=True)):

@@ -21,6 +21,7 @@ import yaml
 
 from catalog_search import Settings, Vocabulary
 from catalog_search.server.configuration import load_configuration
+from catalog_search.server.upstream_settings import KEYS, load_upstream
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -118,7 +119,7 @@ def test_the_examples_in_python_give_what_they_show(folder: Path, monkeypatch: p
 
 
 def test_the_settings_and_the_vocabulary_shown_are_right(tmp_path: Path) -> None:
-    settings, vocabulary, serve = blocks("yaml")
+    front, settings, vocabulary, serve = blocks("yaml")
     read = Settings.from_mapping(yaml.safe_load(settings))
     assert read.documents.priority is not None
     assert read.documents.priority.descending
@@ -127,6 +128,9 @@ def test_the_settings_and_the_vocabulary_shown_are_right(tmp_path: Path) -> None
     (tmp_path / "serve.yaml").write_text(serve, "utf-8")
     configuration = load_configuration(tmp_path / "serve.yaml")
     assert [token.collections for token in configuration.tokens] == [("oecd", "guide")]
+    (tmp_path / "front.yaml").write_text(front, "utf-8")
+    assert set(yaml.safe_load(front)) == set(KEYS)
+    assert load_upstream(tmp_path / "front.yaml", {}).optional_aliases["language"].aliases == ("lang",)
 
 
 def servers() -> list[tuple[str, list[str]]]:

@@ -16,6 +16,12 @@
     pair.py        search and fetch over a shelf
     evidence_contract.py   search_evidence, read_document, list_collections as a client sees them
     evidence.py    these three over a shelf
+    model.py       a model behind a chat endpoint
+    prompt.py      what it is asked, and from which sources
+    columns.py     items without a model
+    verified_contract.py   verified_search as a client sees it
+    verified.py    retrieve, extract, verify
+    forge.py       forged answers, and what becomes of them
     journal.py     one line a call on standard error
     stdio.py       an MCP server → standard input and output
     hosts.py       where a server listens, and by which names it may be addressed
@@ -23,6 +29,13 @@
     http.py        an MCP server → HTTP
     serving.py     a configuration → a server that runs
     register.py    the pair for somebody else's MCP server
+    upstream_settings.py   front.yaml and the environment → what a front is for
+    upstream_wire.py       what goes to another MCP server and what comes back
+    upstream_http.py       a session with one over HTTP
+    upstream_stdio.py      a session with one that is a process
+    upstream_sessions.py   one session for each Authorization
+    upstream.py    a front for another server's search tool
+    fronting.py    the settings of a front → a server that runs
 
 All meaning is in `Catalog`. Only this package imports mcp. The names in `__all__` are for people with a server of
 their own; they are loaded when they are asked for.

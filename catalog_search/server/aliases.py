@@ -44,6 +44,7 @@ ALIASES = Aliases(
         ),
         "search_evidence": ("evidence", "find_evidence", "get_evidence", "search_excerpts", "excerpts", "search_text"),
         "read_document": ("read_lines", "get_lines", "read_file", "read", "view_document", "cat"),
+        "verified_search": ("search_verified", "verify_search", "structured_search", "extract_items", "extract"),
         "list_collections": ("collections", "get_collections", "list_catalogs", "list_catalogues", "list_sources"),
     },
     keys={
@@ -64,6 +65,8 @@ ALIASES = Aliases(
         "collections": ("collection", "catalogs", "catalogues", "catalog", "catalogue", "sources", "namespaces"),
         "collection": ("collections", "catalog", "catalogue", "namespace"),
         "where": ("filter", "filters", "facets"),
+        "schema": ("json_schema", "jsonSchema", "item_schema", "output_schema", "response_schema"),
+        "require": ("required", "requires"),
         "path_prefix": ("prefix", "folder", "directory", "path"),
         "revision": ("rev", "version", "commit"),
         "max_chars": ("max_characters", "maxChars", "characters", "budget", "max_length"),

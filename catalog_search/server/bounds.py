@@ -31,6 +31,7 @@ class Bounds:
         concurrent_calls: calls that are worked on or wait, of all callers together.
         body_bytes: bytes of one HTTP request.
         body_seconds: how long the head of an HTTP request may take to arrive, and its body.
+        model_seconds: how long the model of verified_search may take, each of two attempts.
         failed_authentications: wrong tokens from one address in a minute. 0 for no bound.
     """
 
@@ -44,6 +45,7 @@ class Bounds:
     concurrent_calls: int = 256
     body_bytes: int = 256 * 1024
     body_seconds: float = 10.0
+    model_seconds: float = 25.0
     failed_authentications: int = 10
 
     def limits(self) -> Limits:

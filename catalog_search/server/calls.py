@@ -193,6 +193,9 @@ class _Reader:
     def __init__(self, shape: Shape, aliases: Aliases) -> None:
         self._shape, self._aliases = shape, aliases
         self._steps = STEPS
+        objects = [key for key, schema in shape.options.items() if schema.get("type") == "object"]
+        self._held = {name for key in objects for name in (key, *aliases.keys.get(key, ()))}
+        """Keys of other arguments that are objects: what they hold is theirs, and never the main argument."""
 
     def read(self, arguments: Any) -> _Found | None:
         main = self._shape.main
@@ -242,6 +245,7 @@ class _Reader:
                 return found
         # Of an object with very many members only those are looked at that have a name of their own here.
         others = [key for key in value if not _of_kind(key, self._aliases)] if len(value) <= MOST else []
+        others = [key for key in others if key not in self._held]
         inside = [key for key in WRAPPERS if key in value]
         for key in [*inside, *sorted(key for key in others if key not in inside)]:
             # Other texts stand alone or not at all; here only what holds an object counts.

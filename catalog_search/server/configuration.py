@@ -55,6 +55,7 @@ class Configuration:
         locale: the language of titles and messages; that of the first catalogue when None.
         strict: refuse a call that is not in its canonical form.
         tool_aliases, key_aliases: tool → further names for it; argument → further keys for it.
+        field_aliases: field of a document → further names under which a schema may ask verified_search for it.
         bounds: what a caller may cost.
         log_level: debug, info, warning or error.
         log_queries: a file that every question is written to, for work on the vocabulary; None for none.
@@ -72,6 +73,7 @@ class Configuration:
     strict: bool = False
     tool_aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     key_aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    field_aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bounds: Bounds = field(default_factory=Bounds)
     log_level: str = "info"
     log_queries: str | None = None
@@ -108,7 +110,7 @@ class Configuration:
             tools=tuple(name.strip() for name in tools.split(",") if name.strip()) or self.tools,
             locale=locale or self.locale,
             strict=strict or self.strict,
-            log_level=log_level or self.log_level,
+            log_level=checked_level(log_level or self.log_level),
             log_queries=log_queries or self.log_queries,
         )
 
@@ -137,9 +139,9 @@ class _Reader:
         self._path, self._environment = path, environment
 
     def configuration(self) -> Configuration:
-        top = _Section(yamlfile.read(self._path, SettingsError), self._path, "", _KEYS)
+        top = Section(yamlfile.read(self._path, SettingsError), self._path, "", _KEYS)
         collections = self._collections(top)
-        aliases = top.section("aliases", ("tools", "keys"))
+        aliases = top.section("aliases", ("tools", "keys", "fields"))
         return Configuration(
             collections=collections,
             listen=top.text("listen"),
@@ -153,6 +155,7 @@ class _Reader:
             strict=top.flag("strict"),
             tool_aliases=_aliases(aliases, "tools", tuple(ALIASES.tools)),
             key_aliases=_aliases(aliases, "keys", tuple(ALIASES.keys)),
+            field_aliases=_aliases(aliases, "fields"),
             bounds=_bounds(top),
             log_level=_log_level(top),
             log_queries=self._file(top.text("log_queries")),
@@ -161,7 +164,7 @@ class _Reader:
     def _file(self, name: str | None) -> str | None:
         return None if name is None else str(self._path.parent / name)
 
-    def _collections(self, top: _Section) -> tuple[Collection, ...]:
+    def _collections(self, top: Section) -> tuple[Collection, ...]:
         section = top.section("collections")
         found = []
         for name, value in section.values.items():
@@ -175,12 +178,12 @@ class _Reader:
             found.append(Collection(str(self._path.parent / path), name, public))
         return tuple(found)
 
-    def _tokens(self, top: _Section, collections: list[str]) -> tuple[Token, ...]:
+    def _tokens(self, top: Section, collections: list[str]) -> tuple[Token, ...]:
         section = top.section("tokens")
         return tuple(self._token(section.section(name, ("sha256", "env", "collections")), name, collections)
                      for name in section.values)  # fmt: skip
 
-    def _token(self, section: _Section, name: str, known: list[str]) -> Token:
+    def _token(self, section: Section, name: str, known: list[str]) -> Token:
         sha256, variable = section.text("sha256"), section.text("env")
         if (sha256 is None) == (variable is None):
             raise section.error("needs sha256, the SHA-256 of the token, or env, the variable that holds it, not both")
@@ -202,11 +205,11 @@ class _Reader:
         return Token(name, digest, wanted)
 
 
-class _Section:
+class Section:
     """A mapping of the file: hands out its values and knows where each of them stands."""
 
     def __init__(
-        self, value: Any, path: Path, prefix: str, known: tuple[str, ...] | None = None, line: int | None = None
+        self, value: Any, path: Path | None, prefix: str, known: tuple[str, ...] | None = None, line: int | None = None
     ) -> None:
         self._path, self._prefix, self._line = path, prefix, line
         if not isinstance(value, Mapping):
@@ -215,6 +218,7 @@ class _Section:
         for key in value:
             if known is not None and key not in known:
                 raise self.error(f"unknown key.{nearest(key, known)}", key)
+        self.names = tuple(value)
         self.values = {key: item for key, item in value.items() if not yamlfile.is_null(item)}
 
     def error(self, message: str, key: str | None = None) -> SettingsError:
@@ -222,9 +226,9 @@ class _Section:
         return SettingsError(message, path=self._path, line=self._lines.get(key, self._line) if key else self._line,
                              key=full)  # fmt: skip
 
-    def section(self, key: str, known: tuple[str, ...] | None = None) -> _Section:
+    def section(self, key: str, known: tuple[str, ...] | None = None) -> Section:
         full = f"{self._prefix}.{key}" if self._prefix else key
-        return _Section(self.values.get(key, {}), self._path, full, known, self._lines.get(key, self._line))
+        return Section(self.values.get(key, {}), self._path, full, known, self._lines.get(key, self._line))
 
     def text(self, key: str) -> str | None:
         value = self.values.get(key)
@@ -266,7 +270,7 @@ class _Section:
         return found
 
 
-def _bounds(top: _Section) -> Bounds:
+def _bounds(top: Section) -> Bounds:
     known = {one.name: one for one in fields(Bounds)}
     section = top.section("bounds", tuple(known))
     given: dict[str, Any] = {}
@@ -281,13 +285,28 @@ UNBOUNDED = ("calls_per_second", "failed_authentications", "terms", "patterns", 
 """The bounds that 0 takes away."""
 
 
-def _aliases(section: _Section, key: str, known: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _aliases(section: Section, key: str, known: tuple[str, ...] | None = None) -> dict[str, tuple[str, ...]]:
     inner = section.section(key, known)
     return {name: inner.texts(name) for name in inner.values}
 
 
-def _log_level(top: _Section) -> str:
-    level = (top.text("log_level") or Configuration().log_level).lower()
+def _log_level(top: Section) -> str:
+    try:
+        return checked_level(top.text("log_level") or Configuration().log_level)
+    except SettingsError as problem:
+        raise top.error(problem.message, "log_level") from None
+
+
+def checked_level(text: str) -> str:
+    """Return a level as it is written here.
+
+    Raises:
+        SettingsError: there is no such level.
+
+    >>> checked_level("INFO")
+    'info'
+    """
+    level = text.lower()
     if level not in LOG_LEVELS:
-        raise top.error(f"there is no level “{level}”.{nearest(level, LOG_LEVELS)}", "log_level")
+        raise SettingsError(f"there is no level “{level}”.{nearest(level, LOG_LEVELS)}", key="log_level")
     return level

@@ -19,6 +19,7 @@ from catalog_search.server.evidence_contract import (
     DEFAULT_RESULTS,
     EVIDENCE_TOOLS,
     MOST_CHARS,
+    VERIFIED_TOOL,
     definitions,
 )
 from catalog_search.server.parts import lines_of, split_id
@@ -59,7 +60,7 @@ def evidence_tools(
         SettingsError: there is no tool of a name.
     """
     names = list(wanted)
-    known = ("all", *SEARCH_TOOLS, *EVIDENCE_TOOLS)
+    known = ("all", *SEARCH_TOOLS, *EVIDENCE_TOOLS, VERIFIED_TOOL)
     for name in names:
         if name not in known:
             raise SettingsError(f'there is no tool "{name}".{nearest(name, known)}', key="tools")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 EVIDENCE_TOOLS = ("search_evidence", "read_document", "list_collections")
 """The names of the tools, in the order they are listed."""
+VERIFIED_TOOL = "verified_search"
+"""The name of the tool that follows them."""
 
 DEFAULT_RESULTS, MOST_RESULTS = 10, 50
 DEFAULT_LINES, MOST_LINES = 200, 2_000

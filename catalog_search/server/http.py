@@ -69,39 +69,38 @@ class Refused(Exception):
         self.status, self.text, self.headers, self.code = status, text, headers, code
 
 
-class Application:
-    """The server as an ASGI application.
+class Endpoint:
+    """MCP over HTTP as an ASGI application, whoever may ask for whatever; a subclass says who asks, and who answers.
 
     Args:
-        access: who may ask, and for what.
-        make_server: a shelf → what answers for it.
         hosts: the names it may be addressed by.
         bounds: what a caller may cost.
         strict: refuse a message of nearly the right form instead of repairing it.
     """
 
-    def __init__(
-        self,
-        access: Access,
-        make_server: Callable[[Shelf], Server[Any]],
-        hosts: Hosts,
-        bounds: Bounds,
-        *,
-        strict: bool = False,
-    ) -> None:
+    def __init__(self, hosts: Hosts, bounds: Bounds, *, strict: bool = False) -> None:
         self.bounds = bounds
-        self._access, self._hosts, self._strict = access, hosts, strict
-        # Callers who see the same share a server.
-        self._servers: dict[tuple[str, ...], Server[Any]] = {}
-        for caller in access.callers():
-            if caller.shelf.names() not in self._servers:
-                self._servers[caller.shelf.names()] = make_server(caller.shelf)
+        self._hosts, self._strict = hosts, strict
         self._rate = Rate(bounds.calls_per_second)
-        self._failures = Rate(bounds.failed_authentications / 60, burst=bounds.failed_authentications)
         self._under_way = 0
         self._health = json.dumps({"ok": True, "version": version("catalog-search")}).encode()
         self.ending = False
         """Whether connections are closed after the next answer."""
+
+    def admit(self, header: str | None, address: str) -> tuple[Server[Any], str]:
+        """Return what answers a request, and the key that its sender's calls are counted under.
+
+        Args:
+            header: its Authorization header.
+            address: where it comes from.
+
+        Raises:
+            Refused: its sender may not ask.
+        """
+        raise NotImplementedError
+
+    def leave(self) -> None:
+        """Told once, in the event loop, that the server is to end; the calls in hand are still answered."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, as ASGI has it."""
@@ -145,9 +144,8 @@ class Application:
         if scope["path"] != "/mcp":
             raise Refused(404, "There is nothing at this path; MCP is at /mcp.")
         _only("POST", scope["method"])
-        caller = self._caller(headers.get("authorization"), scope)
-        CALLER.set(caller.name)
-        self._count(caller, scope)
+        server, key = self.admit(headers.get("authorization"), _address(scope))
+        self._count(key)
         body = await self._body(headers, receive)
         try:
             message = parse(body)
@@ -155,14 +153,12 @@ class Application:
             text = f"The body is not JSON: {problem}" if isinstance(problem, ValueError) else _TOO_DEEP
             raise Refused(400, text, code=PARSE_ERROR) from None
         for _ in range(len(message) - 1 if isinstance(message, list) else 0):
-            self._count(caller, scope)  # each message of several is a call
+            self._count(key)  # each message of several is a call
         if self._under_way >= self.bounds.concurrent_calls:
             raise Refused(503, "The server is busy. Make the same call again in a second.", _later(1.0))
         self._under_way += 1
         try:
-            status, answer = await exchange(
-                self._servers[caller.shelf.names()], message, scope["headers"], strict=self._strict
-            )
+            status, answer = await exchange(server, message, scope["headers"], strict=self._strict)
         finally:
             self._under_way -= 1
         if answer is None:
@@ -182,24 +178,7 @@ class Application:
             logger.warning("refused: Origin %s may not address this server; allow it with --allow-origin", shown)
             raise Refused(403, "Pages of this Origin may not address this server.")
 
-    def _caller(self, header: str | None, scope: Scope) -> Caller:
-        refused = [(b"www-authenticate", b"Bearer")]
-        if header is None:
-            if caller := self._access.caller(None):
-                return caller
-            raise Refused(401, "A token is needed: send it as “Authorization: Bearer …”.", refused)
-        address, token = _address(scope), bearer(header)
-        if wait := self._failures.wait(address):
-            # Whoever has the right one waits as well: else the answer would tell it from a wrong one.
-            raise Refused(429, "Too many wrong tokens from this address; wait before the next one.", _later(wait))
-        if token and (caller := self._access.caller(token)):
-            return caller
-        self._failures.take(address)
-        logger.warning("refused: wrong token from %s", address)
-        raise Refused(401, "The token is not one of this server's.", refused)
-
-    def _count(self, caller: Caller, scope: Scope) -> None:
-        key = f"address {_address(scope)}" if caller.anonymous else f"token {caller.name}"
+    def _count(self, key: str) -> None:
         if wait := self._rate.take(key):
             most = f"{self.bounds.calls_per_second:g} a second"
             raise Refused(429, f"Too many calls: {most} is what one caller may make.", _later(wait))
@@ -225,6 +204,57 @@ class Application:
         except TimeoutError:
             raise Refused(408, f"The request took longer than {self.bounds.body_seconds:g} s to arrive.") from None
         return bytes(body)
+
+
+class Application(Endpoint):
+    """Catalogues over HTTP: each caller is answered by a server over what that caller may see.
+
+    Args:
+        access: who may ask, and for what.
+        make_server: a shelf → what answers for it.
+        hosts, bounds, strict: as for `Endpoint`.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        make_server: Callable[[Shelf], Server[Any]],
+        hosts: Hosts,
+        bounds: Bounds,
+        *,
+        strict: bool = False,
+    ) -> None:
+        super().__init__(hosts, bounds, strict=strict)
+        self._access = access
+        # Callers who see the same share a server.
+        self._servers: dict[tuple[str, ...], Server[Any]] = {}
+        for caller in access.callers():
+            if caller.shelf.names() not in self._servers:
+                self._servers[caller.shelf.names()] = make_server(caller.shelf)
+        self._failures = Rate(bounds.failed_authentications / 60, burst=bounds.failed_authentications)
+
+    def admit(self, header: str | None, address: str) -> tuple[Server[Any], str]:
+        """Let in those whom `access` knows."""
+        caller = self._caller(header, address)
+        CALLER.set(caller.name)
+        key = f"address {address}" if caller.anonymous else f"token {caller.name}"
+        return self._servers[caller.shelf.names()], key
+
+    def _caller(self, header: str | None, address: str) -> Caller:
+        refused = [(b"www-authenticate", b"Bearer")]
+        if header is None:
+            if caller := self._access.caller(None):
+                return caller
+            raise Refused(401, "A token is needed: send it as “Authorization: Bearer …”.", refused)
+        token = bearer(header)
+        if wait := self._failures.wait(address):
+            # Whoever has the right one waits as well: else the answer would tell it from a wrong one.
+            raise Refused(429, "Too many wrong tokens from this address; wait before the next one.", _later(wait))
+        if token and (caller := self._access.caller(token)):
+            return caller
+        self._failures.take(address)
+        logger.warning("refused: wrong token from %s", address)
+        raise Refused(401, "The token is not one of this server's.", refused)
 
 
 async def _let_pass(receive: Receive) -> None:
@@ -279,7 +309,7 @@ def open_socket(address: Address) -> socket.socket:
     return opened
 
 
-def run(application: Application, opened: socket.socket) -> None:
+def run(application: Endpoint, opened: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer the calls in hand; a second signal ends the process at once."""
     asyncio.run(Service(application).serve(sockets=[opened]))
 
@@ -317,7 +347,7 @@ class _Patient(H11Protocol):
 class Service(uvicorn.Server):
     """Uvicorn, but for what a signal does: clients that are connected are not cut off between two calls."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: Endpoint, drain_seconds: float = DRAIN_SECONDS) -> None:
         super().__init__(
             uvicorn.Config(
                 application,
@@ -330,7 +360,7 @@ class Service(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=int(DRAIN_SECONDS),
+                timeout_graceful_shutdown=int(drain_seconds),
                 h11_max_incomplete_event_size=HEADER_BYTES,
             )
         )
@@ -360,4 +390,5 @@ class Service(uvicorn.Server):
         """Let nobody in, answer those who are in, and then end."""
         for server in self.servers:
             server.close()
+        self._application.leave()
         self._loop.call_later(QUIET_SECONDS, setattr, self, "should_exit", True)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 import threading
@@ -16,14 +17,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 from catalog_search.errors import CatalogSearchError, DocumentNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from catalog_search.server.tools import Tool
 
 CALLER: ContextVar[str] = ContextVar("caller", default="stdio")
 """Who makes the call that is under way: the name of a token, or of the transport."""
 
-LISTS = ("results", "excerpts", "collections", "lines")
+LISTS = ("results", "excerpts", "collections", "lines", "items", "dropped")
 """Members of an answer whose length is worth a figure."""
 
 logger = logging.getLogger(__name__)
@@ -52,23 +53,37 @@ class Journal:
     def _watch(self, tool: Tool) -> Any:
         def handler(caller: Any, arguments: dict[str, Any]) -> Any:
             began = time.perf_counter()
-            outcome, answer = "failed", None
             try:
                 answer = tool.handler(caller, arguments)
-                outcome = "answered"
-                return answer
-            except DocumentNotFound:
-                outcome = "not_found"
+            except Exception as problem:
+                self._write(tool, arguments, began, None, problem)
                 raise
-            except CatalogSearchError:
-                outcome = "error"
+            if inspect.isawaitable(answer):
+                return later(answer, arguments, began)
+            self._write(tool, arguments, began, answer)
+            return answer
+
+        async def later(awaited: Awaitable[Any], arguments: dict[str, Any], began: float) -> Any:
+            try:
+                answer = await awaited
+            except Exception as problem:
+                self._write(tool, arguments, began, None, problem)
                 raise
-            finally:
-                spent = (time.perf_counter() - began) * 1_000
-                logger.info("%s %s %.1f ms caller=%s%s", tool.name, outcome, spent, CALLER.get(), counts(answer))
-                self._note(tool, arguments, answer)
+            self._write(tool, arguments, began, answer)
+            return answer
 
         return handler
+
+    def _write(
+        self, tool: Tool, arguments: dict[str, Any], began: float, answer: Any, problem: Exception | None = None
+    ) -> None:
+        outcome = "answered"
+        if problem is not None:
+            foreseen = "not_found" if isinstance(problem, DocumentNotFound) else "error"
+            outcome = foreseen if isinstance(problem, CatalogSearchError) else "failed"
+        spent = (time.perf_counter() - began) * 1_000
+        logger.info("%s %s %.1f ms caller=%s%s", tool.name, outcome, spent, CALLER.get(), counts(answer))
+        self._note(tool, arguments, answer)
 
     def _note(self, tool: Tool, arguments: dict[str, Any], answer: Any) -> None:
         if self._queries is None or tool.main != "query":
@@ -77,7 +92,7 @@ class Journal:
         line = {
             "query": arguments.get("query"),
             "tool": tool.name,
-            "results": len(found.get("results", ())),
+            "results": len(found.get("results", found.get("items", ()))),
             "relaxed": bool({**found, **(extras or {})}.get("relaxed", False)),
         }
         text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace").decode()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from catalog_search.server.hosts import Address
     from catalog_search.server.http import Application
     from catalog_search.server.journal import Journal
+    from catalog_search.server.model import Model
     from catalog_search.server.tools import Tool
 
 
@@ -64,26 +65,38 @@ def serve(configuration: Configuration) -> None:
                 ) from None
         start(configuration.log_level)
         journal = Journal(queries)
+        model = _model(configuration)
         if configuration.listen is None:
             from catalog_search.server.stdio import run
 
-            run(make_server(shelf, configuration, journal), strict=configuration.strict)
+            run(make_server(shelf, configuration, journal, model=model), strict=configuration.strict)
         else:
-            _serve_http(shelf, configuration, configuration.listen, journal)
+            _serve_http(shelf, configuration, configuration.listen, journal, model)
 
 
-def _serve_http(shelf: Shelf, configuration: Configuration, listen: str, journal: Journal) -> None:
+def _model(configuration: Configuration) -> Model | None:
+    """Return the model that the environment names, if a tool needs one; the variables may be there for others."""
+    if not {"all", "verified_search"} & set(configuration.tools):
+        return None
+    from catalog_search.server.model import Model
+
+    return Model.from_environment(seconds=configuration.bounds.model_seconds)
+
+
+def _serve_http(shelf: Shelf, configuration: Configuration, listen: str, journal: Journal, model: Model | None) -> None:
     from catalog_search.server.hosts import Address
     from catalog_search.server.http import open_socket, run
 
     address = Address.parse(listen)
-    application = make_application(shelf, configuration, address, journal)
+    application = make_application(shelf, configuration, address, journal, model)
     opened = open_socket(address)
     print(f"Serving {', '.join(shelf.names())} at http://{address.at(opened)}/mcp", file=sys.stderr, flush=True)
     run(application, opened)
 
 
-def make_application(shelf: Shelf, configuration: Configuration, address: Address, journal: Journal) -> Application:
+def make_application(
+    shelf: Shelf, configuration: Configuration, address: Address, journal: Journal, model: Model | None = None
+) -> Application:
     """Return what answers over HTTP at an address.
 
     Raises:
@@ -104,7 +117,7 @@ def make_application(shelf: Shelf, configuration: Configuration, address: Addres
     limiter = cache(lambda: CapacityLimiter(THREADS))  # for all callers together
     return Application(
         access,
-        lambda seen: make_server(seen, configuration, journal, limiter),
+        lambda seen: make_server(seen, configuration, journal, limiter, model),
         Hosts(address, configuration.allow_hosts, configuration.allow_origins),
         configuration.bounds,
         strict=configuration.strict,
@@ -112,7 +125,11 @@ def make_application(shelf: Shelf, configuration: Configuration, address: Addres
 
 
 def make_server(
-    shelf: Shelf, configuration: Configuration, journal: Journal, limiter: Callable[[], CapacityLimiter] | None = None
+    shelf: Shelf,
+    configuration: Configuration,
+    journal: Journal,
+    limiter: Callable[[], CapacityLimiter] | None = None,
+    model: Model | None = None,
 ) -> Server[Any]:
     """Return an MCP server with the tools that a configuration names, over one caller's shelf.
 
@@ -121,6 +138,7 @@ def make_server(
         configuration: which tools, how strict, in which language.
         journal: where calls are written down.
         limiter: gives what bounds the worker threads; one of the server's own when None.
+        model: what extracts items for verified_search; the documents' own fields do when None.
     """
     from anyio import CapacityLimiter
 
@@ -131,15 +149,19 @@ def make_server(
     from catalog_search.server.texts import Texts, nearest_locale
     from catalog_search.server.tools import THREADS, Serving
     from catalog_search.server.tools import make_server as make
+    from catalog_search.server.verified import VerifiedSearch, verified_tools
 
     corpora = Corpora.of(shelf)
     locale = configuration.locale or nearest_locale(corpora.each[0].language)
     texts = Texts(locale)
 
+    verified = VerifiedSearch(texts, model, configuration.field_aliases, configuration.bounds.text_bytes)
+
     def offered(corpora: Corpora) -> Sequence[Tool]:
         most = configuration.bounds.text_bytes
         pair = search_and_fetch(corpora, texts, part_bytes=most)
-        return journal.watched([*pair, *evidence_tools(corpora, texts, configuration.tools, most_chars=most)])
+        evidence = evidence_tools(corpora, texts, configuration.tools, most_chars=most)
+        return journal.watched([*pair, *evidence, *verified_tools(corpora, verified, configuration.tools)])
 
     kept = (shelf.state(), offered(corpora))
 

@@ -53,9 +53,11 @@ def run(server: Server[Any], *, strict: bool = False) -> None:
         anyio.run(serve, server, incoming, outgoing, strict)
 
 
-async def serve(server: Server[Any], incoming: int, outgoing: int, strict: bool = False) -> None:
+async def serve(
+    server: Server[Any], incoming: int, outgoing: int, strict: bool = False, drain_seconds: float = DRAIN_SECONDS
+) -> None:
     """Serve the client behind two descriptors until it leaves, or until the process is told to stop."""
-    await Connection(incoming, outgoing, strict=strict).serve(server)
+    await Connection(incoming, outgoing, strict=strict, drain_seconds=drain_seconds).serve(server)
 
 
 @contextmanager
@@ -81,8 +83,11 @@ def protocol_only() -> Iterator[tuple[int, int]]:
 class Connection:
     """One client: reads its lines, writes what the server answers, and knows which calls are still open."""
 
-    def __init__(self, incoming: int, outgoing: int, *, strict: bool = False) -> None:
+    def __init__(
+        self, incoming: int, outgoing: int, *, strict: bool = False, drain_seconds: float = DRAIN_SECONDS
+    ) -> None:
         self._incoming, self._outgoing, self._strict = incoming, outgoing, strict
+        self._drain_seconds = drain_seconds
         self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._open: set[types.RequestId] = set()
         self._reading = anyio.CancelScope()
@@ -150,7 +155,7 @@ class Connection:
                             await to_server.send(SessionMessage(message))
                 # The input ended; whoever sent it may still read, and nobody says hurry.
                 await self._answer_the_rest()
-            with anyio.move_on_after(DRAIN_SECONDS):
+            with anyio.move_on_after(self._drain_seconds):
                 await self._answer_the_rest()
 
     async def _answer_the_rest(self) -> None:
