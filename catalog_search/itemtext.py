@@ -19,7 +19,7 @@ SHOWN = 200
 MOST_BYTES, MOST_VALUES, DEEPEST = 64 * 1024, 1_000, 16
 """UTF-8 bytes of an item as JSON, values in it, and levels."""
 
-_THOUGHT = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>", re.S)
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.S)
 _OPENING = re.compile(r"[\[{]")
 
 
@@ -37,13 +37,15 @@ def items_of(text: str) -> list[Any]:
     >>> items_of('Here you are:\\n```json\\n{"items": [{"a": 1}, {"a": 2}]}\\n```\\nAnything else?')
     [{'a': 1}, {'a': 2}]
     >>> items_of('[{"a": 1}, {"a": ')
-    [{'a': 1}, Broken(item='{"a": ', message='it breaks off, or is no JSON')]
+    [{'a': 1}, Broken(item='{"a":', message='it breaks off, or is no JSON')]
     >>> items_of("I found nothing.")
     [Broken(item='I found nothing.', message='it holds no JSON')]
     """
-    text = _THOUGHT.sub("", text, count=1)
+    text = text.removeprefix("\ufeff").strip()
+    if thought := _THOUGHT.match(text):
+        text = text[thought.end() :]
     try:
-        return _unwrapped(_decoder.decode(text.strip().removeprefix("\ufeff")))
+        return _unwrapped(_decoder.decode(text.strip()))
     except (ValueError, RecursionError):
         pass
     found: list[Any] = []

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _GAPS = "'’\u00a0\u2009\u202f"
-# A whole token or nothing: the parts are possessive, so that `12.5kg` gives neither 12 nor 12.5.
-_TOKEN = re.compile(rf"(?<!\w)[0-9]++(?:[.,{_GAPS}][0-9]++)*+(?:[eE][+-]?[0-9]{{1,3}}+)?+(?!\w)")
-_SPACED = re.compile(r"(?<![\w.,])[0-9]{1,3}+(?: [0-9]{3}(?![0-9]))++(?:[.,][0-9]++)?+(?!\w)")
+# A whole token or nothing: the parts are possessive, so that `12.5kg` gives neither 12 nor 12.5. Repetitions have an
+# end, so that what fails after a long run does not fail again from each place in it.
+_TOKEN = re.compile(rf"(?<!\w)[0-9]++(?:[.,{_GAPS}][0-9]++){{0,12}}+(?:[eE][+-]?[0-9]{{1,3}}+)?+(?!\w)")
+_SPACED = re.compile(r"(?<![\w.,])[0-9]{1,3}+(?: [0-9]{3}(?![0-9])){1,12}+(?:[.,][0-9]++)?+(?!\w)")
 _PLAIN = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _MINUS = "-−"
+_LONGEST = 60
+"""Characters of a number; a longer run of figures is none."""
 
 
 class Number(NamedTuple):
@@ -91,6 +94,8 @@ def readings(token: str) -> list[Decimal]:
     >>> readings("1,234"), readings("1.234,5"), readings("0.125"), readings("1.2.3"), readings("007")
     ([Decimal('1.234'), Decimal('1234')], [Decimal('1234.5')], [Decimal('0.125')], [], [])
     """
+    if len(token) > _LONGEST:
+        return []
     token, _, exponent = token.lower().partition("e")
     body = re.sub(rf"[{_GAPS} ]", "_", token)
     if "_" in body:

@@ -81,13 +81,18 @@ def verify_items(
     """
     checked = ItemSchema(schema)
     wanted = required_paths(require, checked)
+    if isinstance(items, Mapping):
+        items = [items]
     claimed = items_of(items) if isinstance(items, str) else list(items)
     if len(claimed) > MOST_ITEMS:
         raise QueryError(f"{len(claimed):,} items are too many; {MOST_ITEMS} can be verified at once")
-    known = [Source(one) for one in sources]
-    for one in known:
-        if not one.url:
-            raise QueryError(f"the source “{one.id[:60]}” has no url, so that no item could name it")
+    known = []
+    for one in sources:
+        if not isinstance(one, Mapping):
+            raise QueryError("a source is a mapping with id, title, url and text")
+        known.append(Source(one))
+        if not known[-1].url:
+            raise QueryError(f"the source “{known[-1].id[:60]}” has no url, so that no item could name it")
     return verify(claimed, checked, known, wanted)
 
 

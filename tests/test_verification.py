@@ -188,6 +188,8 @@ def test_of_sources_with_one_url_the_one_that_holds_most_is_cited() -> None:
     [
         ({"items": [TRUE] * (MOST_ITEMS + 1)}, "51 items are too many; 50 can be verified at once"),
         ({"sources": [{"id": "x", "title": "X", "text": ""}]}, "the source “x” has no url"),
+        ({"sources": ["https://x.example"]}, "a source is a mapping with id, title, url and text"),
+        ({"sources": SOURCES[0]}, "a source is a mapping with id, title, url and text"),
         ({"require": "everything"}, 'no field "everything" that could be required'),
         ({"require": ["titel"]}, 'Did you mean "title"'),
         ({"require": ["/titel/0"]}, 'no field "titel"'),
@@ -200,6 +202,28 @@ def test_a_call_that_cannot_be_carried_out_is_an_error(arguments: dict[str, Any]
     with pytest.raises(QueryError) as caught:
         verify_items(**({"items": [TRUE], "schema": SCHEMA, "sources": SOURCES} | arguments))
     assert said in caught.value.message
+
+
+def test_one_item_need_not_stand_in_a_list() -> None:
+    assert len(verify_items(TRUE, SCHEMA, SOURCES)["items"]) == 1
+
+
+HOSTILE = [
+    " " * 300_000 + "x", "<think>" * 50_000, "1.1" * 100_000 + "a", "1.1." * 100_000 + "1a", "123 " * 100_000 + "1a",
+    "1" * 300_000 + "a", "1" * 300_000, "1 May " * 50_000, "2024-05-" * 40_000, '{"' * 100_000, "[" * 300_000,
+    "- " * 150_000, "a-" * 150_000, '{"a":[' * 50_000, "é" * 200_000, "\n" * 300_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:8]))
+def test_a_hostile_text_takes_no_longer_than_any_other(text: str) -> None:
+    """Without a clock: what takes the square of its length would take hours here."""
+    source = {"id": "x", "title": "X", "url": "https://x.example/x", "text": text}
+    claims = [
+        {"a": value, "source_url": "https://x.example/x"} for value in (1, "1 a", "1 May 2024", text[:60_000], "x")
+    ]
+    assert verify_items(claims, {}, [source])["items_extracted"] == 5
+    assert verify_items(text, {}, [source])["items"] == []
 
 
 def test_no_items_is_an_answer() -> None:
