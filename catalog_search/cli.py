@@ -403,9 +403,17 @@ def export() -> None:
     """Take a catalogue to Cloudflare."""
 
 
+def a_name(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if value == "-":
+        raise click.BadParameter("nothing is written to standard output; “./-” is a file of that name")
+    return value
+
+
 @export.command("d1")
 @database
-@click.option("-o", "--output", metavar="SEED.sql", type=click.Path(), required=True, help="The file to write.")
+@click.option(
+    "-o", "--output", metavar="SEED.sql", type=click.Path(), required=True, callback=a_name, help="The file to write."
+)
 @click.option("--parts", is_flag=True, help="Write SEED.data.sql and SEED.index.sql, to be run in this order.")
 @click.option(
     "--since", metavar="OLD.db", type=click.Path(), help="Write only what differs from the database exported before."
@@ -438,14 +446,16 @@ def export_d1(database: str, output: str, parts: bool, since: str | None, json_:
 
 @export.command("worker")
 @database
-@click.option("-o", "--output", metavar="DIR", type=click.Path(), required=True, help="The folder to write.")
+@click.option(
+    "-o", "--output", metavar="DIR", type=click.Path(), required=True, callback=a_name, help="The folder to write."
+)
 @as_json
 def export_worker(database: str, output: str, json_: bool) -> None:
     """Write a Cloudflare Worker that serves a catalogue.
 
     MCP over HTTP, from D1, with the tools and answers of serve: one worker.js without dependencies, seed.sql for
     its database, wrangler.jsonc, and a README that says how to deploy it. A wrangler.jsonc that is there already
-    stays.
+    stays, and so does every file that this command did not write: it ends with an error instead.
 
     \b
     Example:
