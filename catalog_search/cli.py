@@ -307,7 +307,7 @@ def check(database: str, d1: bool, target: str | None, json_: bool) -> None:
 
         found: Checked | Fitting = check_d1(database)
     elif d1:
-        from catalog_search.remote import check as check_remote
+        from catalog_search.remotecheck import check as check_remote
 
         found = check_remote(d1_address(database))
     else:

@@ -514,7 +514,7 @@ FAULTS = {
     ),
     "a document less": (
         "DELETE FROM documents WHERE id = 'DSD_ALFS@DF_SUMTAB'",
-        "the file says 1,548 documents and holds 1,547",
+        "the catalogue says 1,548 documents and holds 1,547",
     ),
     "a changed count": (
         "UPDATE words SET documents = 7 WHERE word = 'labour'",

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from catalog_search import scratch
-from catalog_search.database import FORMAT_VERSION
+from catalog_search.database import FORMAT_VERSION, INDEXED
 from catalog_search.errors import DatabaseError
 from catalog_search.export import Written, export_d1
 from catalog_search.server.aliases import ALIASES, VERBS, WRAPPERS
@@ -92,6 +92,7 @@ def about(corpora: Corpora) -> dict[str, Any]:
     listed = [as_listed(tool, texts) for tool in tools]
     return {
         "formatVersion": str(FORMAT_VERSION),
+        "indexed": INDEXED,
         "serverInfo": {"name": corpora.name, "title": corpora.title, "version": version("catalog-search")},
         "capabilities": {"tools": {"listChanged": False}},
         "instructions": corpora.instructions(),
