@@ -230,35 +230,40 @@ def fetch(database: str, id_: str, d1: bool, json_: bool) -> None:
 @click.option(
     "--dialect",
     type=click.Choice(["glob", "fts", "d1"]),
-    default="glob",
-    show_default=True,
-    help="By patterns on the columns; by the index; or by the index within the limits of Cloudflare D1.",
+    help="By patterns on the columns, which is the default; by the index; or by the index within the limits of "
+    "Cloudflare D1.",
 )
 @click.option("--ask", is_flag=True, help="The whole search as one statement; its parameter ?1 is the question.")
 @click.option("--named", is_flag=True, help="With --ask: the parameter is :question, for Datasette.")
 @as_json
-def sql(database: str, question: str | None, dialect: str, ask: bool, named: bool, json_: bool) -> None:
+def sql(database: str, question: str | None, dialect: str | None, ask: bool, named: bool, json_: bool) -> None:
     """Print the SQL of a question; it is not run.
 
-    The statement, with its parameters, gives the whole strict answer, in the order of search. What is printed
-    can be given to the sqlite3 shell as it is. With --ask and no question: the statement that takes any question,
-    and gives the first ten documents.
+    The statement, with its parameters, gives the whole strict answer, in the order of search. What is printed for
+    a QUESTION can be given to the sqlite3 shell as it is. With --ask and no question: the statement that takes
+    any question as its parameter, and gives the first ten documents; its first lines say how it is bound.
 
     \b
     Examples:
         catalog-search sql oecd.db "labor force" --dialect fts | sqlite3 oecd.db
-        catalog-search sql oecd.db --ask
+        catalog-search sql oecd.db --ask > ask.sql
+        sqlite3 oecd.db ".parameter set ?1 \\"'labor force'\\"" ".read ask.sql"
     """
     if (question is None) != ask or (named and not ask):
         raise click.UsageError("give a QUESTION, or --ask without one; --named goes with --ask")
+    if ask and dialect is not None:
+        raise click.UsageError("--dialect is for a QUESTION; the statement of --ask is one for every SQLite")
+    from catalog_search.statements import BINDING, BINDING_NAMED
+
     with opened(database) as catalog:
         if question is None:
             statement = catalog.ask_statement(named=named)
             if json_:
                 print_json({"sql": statement})
             else:
-                click.echo(f"{statement};")
+                click.echo(f"{BINDING_NAMED if named else BINDING}{statement};")
             return
+        dialect = dialect or "glob"
         query = catalog.statement(question, dialect)
     if json_:
         print_json({"query": question, "dialect": dialect, "sql": query.sql, "parameters": list(query.parameters)})
@@ -424,7 +429,9 @@ def export_d1(database: str, output: str, parts: bool, since: str | None, json_:
 
     Run on an empty database there, the script makes the same catalogue: every table, its indexes, and the
     full-text index. Equal databases give equal scripts. With --since it makes the new catalogue of the old one,
-    writes few rows, for D1 bills them, and fails at once on a database that is not the old one.
+    and fails at once on a database that is not the old one. D1 bills the rows that it writes: some six for a
+    changed title, more for a changed text, one for each word that came or went; a word that is new to the
+    catalogue or gone from it writes two for each of its letters.
 
     \b
     Examples:

@@ -40,7 +40,10 @@ ODD_ROWS = [
 """What a script could get wrong."""
 
 BILLED = 12
-"""Rows that a changed document may write."""
+"""Rows that a document with another title may write."""
+
+OF_A_DOCUMENT = 6
+"""Rows that a document writes beside those of its words: itself, and what the indexes hold of it."""
 
 
 @pytest.fixture(scope="module")
@@ -349,6 +352,39 @@ def test_with_1_percent_of_a_real_catalogue_changed_few_rows_are_written(d1: D1,
     assert d1.run(tmp_path / "changes.sql") <= BILLED * (number + 2 * len(added))
     same_database(tmp_path / "new.db", d1)
     same_answers(tmp_path / "new.db", d1, titles(tmp_path / "new.db", 40))
+
+
+def words_of(path: Path) -> dict[str, int]:
+    with closing(sqlite3.connect(path)) as connection:
+        return dict(connection.execute("SELECT word, documents FROM words"))
+
+
+@pytest.mark.parametrize("change", ["texts", "removals", "additions"])
+def test_changed_texts_write_a_row_for_each_word_counted_otherwise_and_more_for_each_that_comes_or_goes(
+    d1: D1, oecd: Path, tmp_path: Path, change: str
+) -> None:
+    """1% of the descriptions are other ones, with words that occur nowhere else; or 1% of the documents go, or come."""
+    with closing(sqlite3.connect(oecd)) as connection:
+        found = connection.execute("SELECT id, title, text FROM documents ORDER BY id")
+        rows = [dict(zip(("id", "title", "text"), row, strict=True)) for row in found]
+    chosen = rows[:: len(rows) // 15][:15]
+    less = [row for row in rows if row not in chosen]
+    new = [
+        row | {"text": f"{chosen[-1 - chosen.index(row)]['text']} neologism{place}"} if row in chosen else row
+        for place, row in enumerate(rows)
+    ]
+    before, after = {"texts": (rows, new), "removals": (rows, less), "additions": (less, rows)}[change]
+    built(before, to=tmp_path / "old.db")
+    built(after, to=tmp_path / "new.db")
+    export_d1(tmp_path / "new.db", tmp_path / "changes.sql", since=tmp_path / "old.db")
+    d1.load(tmp_path / "old.db")
+    written = d1.run(tmp_path / "changes.sql")
+    old_words, new_words = words_of(tmp_path / "old.db"), words_of(tmp_path / "new.db")
+    other = old_words.keys() ^ new_words.keys()
+    counted = sum(new_words[word] != old_words[word] for word in old_words.keys() & new_words.keys())
+    assert written <= OF_A_DOCUMENT * len(chosen) + counted + sum(2 * len(word) + 3 for word in other)
+    same_database(tmp_path / "new.db", d1)
+    same_answers(tmp_path / "new.db", d1, titles(tmp_path / "new.db", 20))
 
 
 @pytest.mark.parametrize("seed", range(12))
