@@ -184,6 +184,10 @@ def search(
     """
     if id_ is not None and not explain:
         raise click.UsageError("--id goes with --explain")
+    if d1 and (where or facets or count_ or explain):
+        raise click.UsageError("over D1 there are no --where, --facet, --count and --explain: they need the file")
+    if d1 and limit + offset > 10:
+        raise click.UsageError("over D1 a search gives the first 10 documents; --limit and --offset exceed that")
     with opened(database, d1) as catalog:
         if id_ is not None:
             reasons = catalog.explain(question, id_, where=conditions(where))

@@ -452,7 +452,10 @@ def test_the_changes_are_refused_by_another_database_than_the_old_one(d1: D1, oe
     with pytest.raises(AssertionError, match="NOT NULL constraint failed"):
         d1.run(tmp_path / "changes.sql")
     same_database(tmp_path / "other.db", d1)
-    with pytest.raises(DatabaseError, match="other tables or indexes"):
+    with pytest.raises(DatabaseError, match="it is the catalogue “oecd”, and the new database is “tested”"):
         export_d1(tmp_path / "new.db", tmp_path / "changes.sql", since=oecd)
+    built([{"id": "1", "title": "Wages", "x": "y"}], to=tmp_path / "facets.db", documents={"facets": ["x"]})
+    with pytest.raises(DatabaseError, match="other tables or indexes"):
+        export_d1(tmp_path / "new.db", tmp_path / "changes.sql", since=tmp_path / "facets.db")
     with pytest.raises(QueryError, match="leave out parts"):
         export_d1(tmp_path / "new.db", tmp_path / "changes.sql", since=tmp_path / "old.db", parts=True)

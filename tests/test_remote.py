@@ -342,14 +342,21 @@ def test_the_command_line_searches_and_fetches_over_d1(cloudflare: Cloudflare, d
     here = CliRunner().invoke(main, ["fetch", database, "W1", "--json"])
     there = invoked(cloudflare, "fetch", "--d1", ADDRESS, "W1", "--json")
     assert (there.exit_code, there.output) == (0, here.output)
-    there = invoked(cloudflare, "search", "--d1", "account/catalogue", "wages", "--count")
-    assert there.exit_code == 1
-    assert there.output == (
-        "Error: d1://account/catalogue: Facets, filters, counts and explanations need the catalogue's file; over D1 "
-        "there are search, fetch and check\n"
-    )
     there = invoked(cloudflare, "search", "--d1", "jobs.db", "wages")
     assert (there.exit_code, "“d1://jobs.db” is no address of a D1 database" in there.output) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [["--limit", "11"], ["--limit", "6", "--offset", "5"], ["--offset", "10"], ["--count"], ["--facet", "unit"],
+     ["--where", "unit=EUR"], ["--explain"], ["--explain", "--id", "W1"], ["--where", "unit"]],
+)  # fmt: skip
+def test_what_cannot_be_asked_over_d1_is_said_before_anything_is_sent(more: list[str]) -> None:
+    with scripted((200, {}, b"{}")) as server:
+        environment = {"CLOUDFLARE_API_TOKEN": TOKEN, "CLOUDFLARE_API_BASE_URL": server.url}
+        done = CliRunner().invoke(main, ["search", "--d1", "account/catalogue", "wages", *more], env=environment)
+        assert (done.exit_code, server.asked) == (2, [])
+        assert "Usage" in done.stderr
 
 
 def test_check_finds_a_sound_catalogue_sound_and_a_damaged_one_not(fresh: Cloudflare, database: str) -> None:

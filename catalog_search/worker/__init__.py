@@ -25,9 +25,6 @@ from catalog_search.server.aliases import ALIASES, VERBS, WRAPPERS
 from catalog_search.server.corpus import Corpora, Corpus
 from catalog_search.server.shelf import Shelf
 
-LISTED = 10
-"""The documents that the statement `ask` gives."""
-
 PARTS = ("server", "messages", "calls", "tools", "database", "search", "fetch", "text")
 """The pieces of worker.js, in its order."""
 
@@ -42,9 +39,7 @@ MARKS = {
 }
 """The files that are written anew → what the first of their lines hold, by which one that was made here is known."""
 
-_TEXTS = ("canonical", "database_failed", "ends_before", "failed", "shortened")
-_BOUNDS = {"offset": {"maximum": LISTED - 1}}
-"""The statement `ask` gives so many documents, and no more can be had."""
+_TEXTS = ("canonical", "database_failed", "ends_before", "failed", "first_only", "shortened")
 
 
 def export_worker(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> list[Written]:
@@ -103,7 +98,7 @@ def about(corpora: Corpora) -> dict[str, Any]:
                 "tool": tool.name,
                 "main": tool.main,
                 "literal": tool.literal,
-                "hidden": {key: {**schema, **_BOUNDS.get(key, {})} for key, schema in tool.hidden.items()},
+                "hidden": tool.hidden,
                 "example": tool.example,
                 "blank": [[name, json.dumps(value)] for name, value in tool.blank().items()],
             }
