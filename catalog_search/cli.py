@@ -186,8 +186,11 @@ def search(
         raise click.UsageError("--id goes with --explain")
     if d1 and (where or facets or count_ or explain):
         raise click.UsageError("over D1 there are no --where, --facet, --count and --explain: they need the file")
-    if d1 and limit + offset > 10:
-        raise click.UsageError("over D1 a search gives the first 10 documents; --limit and --offset exceed that")
+    if d1:
+        from catalog_search.remote import PAGE
+
+        if limit + offset > PAGE:
+            raise click.UsageError(f"over D1 a search gives the first {PAGE} documents: --limit + --offset is more")
     with opened(database, d1) as catalog:
         if id_ is not None:
             reasons = catalog.explain(question, id_, where=conditions(where))
@@ -305,9 +308,9 @@ def check(database: str, d1: bool, target: str | None, json_: bool) -> None:
     """Check a database, whole.
 
     The integrity of the file, its format, every normal form, its index, and that every way to ask gives the same
-    answer; over D1, which bills rows read, by samples. With --target d1: the length of every row and of the script
-    that `export d1` would write, questions under D1's limits, and what they read there. Exit status 1 if there is a
-    fault.
+    answer; over D1, which bills rows read, by the number of each table's rows and samples. With --target d1: the
+    length of every row and of the script that `export d1` would write, questions under D1's limits, and what they
+    read there. Exit status 1 if there is a fault.
     """
     if target and d1:
         raise click.UsageError("--target is for a file; --d1 checks what is in D1 already")

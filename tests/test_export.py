@@ -285,13 +285,16 @@ def test_the_check_says_how_many_rows_a_question_reads_as_d1_counts_them(d1: D1,
     fitting = check_d1(tmp_path / "many.db")
     assert fitting.rows_read["scan"] == 20_000
     assert fitting.questions_per_day_free_tier["scan"] == 250
+    assert any("or more by a compiled statement" in line for line in fitting.checked)  # a broad question reads more
     assert fitting.questions_per_day_free_tier["compiled"] > 10_000
     d1.load(tmp_path / "many.db")
     with Catalog.open(tmp_path / "many.db") as catalog:
         query = catalog.statement("wages by sector", "d1")
         answer = d1.send(sql=query.sql, params=list(query.parameters))
     assert len(answer["results"]) == 10
-    assert answer["meta"]["rows_read"] in range(4 * 10, 4 * 10 + 3)
+    assert fitting.rows_read["compiled"] <= answer["meta"]["rows_read"] in range(4 * 10, 4 * 10 + 3)
+    asked = [meta["meta"]["rows_read"] for meta in d1.each(ASK, [("wages by sector",), ("table 7",), ("labor xyzzy",)])]
+    assert max(asked) <= fitting.rows_read["ask"]
 
 
 # --- only what changed
