@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.catalog import Catalog
-from catalog_search.database import Database
+from catalog_search.database import COUNTED, Database
 from catalog_search.documents import normal_forms
 from catalog_search.text import Folding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SAMPLES = 12
 """Questions asked in every way: titles, their beginnings, common and rare words."""
@@ -47,7 +47,9 @@ def check(path: str | os.PathLike[str]) -> Checked:
             connection = database.connection()
             found.checked.append(f"format version {database.catalog['format_version']}")
             _integrity(connection, found)
-            _counts(connection, int(database.catalog["documents"]), found)
+            counts = [f"SELECT count(*) FROM {table}" for table in ("documents", *COUNTED)]
+            number, *numbers = (connection.execute(sql).fetchone()[0] for sql in counts)
+            counts_of(number, numbers, database.catalog, found)
             _normal_forms(connection, found)
             _index(database.name, found)
             questions = sample_questions(connection)
@@ -66,13 +68,31 @@ def _integrity(connection: sqlite3.Connection, found: Checked) -> None:
         found.faults.extend(f"integrity of the file: {line}" for line in said)
 
 
-def _counts(connection: sqlite3.Connection, documents: int, found: Checked) -> None:
-    """Compare the number of documents with what the file says."""
-    (held,) = connection.execute("SELECT count(*) FROM documents").fetchone()
-    if held != documents:
-        found.faults.append(f"the file says {documents:,} documents and holds {held:,}")
+def counts_of(documents: int, numbers: Iterable[int], catalog: Mapping[str, str], found: Checked) -> None:
+    """Compare numbers of rows with what the table `catalog` says.
+
+    Args:
+        documents: how many rows there are.
+        numbers: those of the tables COUNTED, in this order.
+        catalog: what the table says.
+        found: where to write.
+    """
+    stated = int(catalog["documents"])
+    if documents != stated:
+        found.faults.append(f"the catalogue says {stated:,} documents and holds {documents:,}")
     else:
         found.checked.append(f"{documents:,} documents")
+    held = dict(zip(COUNTED, numbers, strict=True))
+    try:
+        said = {table: int(json.loads(catalog["rows"])[table]) for table in COUNTED}
+    except (KeyError, ValueError, TypeError):
+        found.faults.append('the entry "rows" of its table catalog is missing or damaged: rows cannot be counted')
+        return
+    wrong = {table: number for table, number in held.items() if number != said[table]}
+    for table, number in wrong.items():
+        found.faults.append(f"the table {table} should have {said[table]:,} rows and has {number:,}")
+    if not wrong:
+        found.checked.append(f"{sum(held.values()):,} rows of {len(held)} tables")
 
 
 def _normal_forms(connection: sqlite3.Connection, found: Checked) -> None:

@@ -186,6 +186,13 @@ def search(
     """
     if id_ is not None and not explain:
         raise click.UsageError("--id goes with --explain")
+    if d1 and (where or facets or count_ or explain):
+        raise click.UsageError("over D1 there are no --where, --facet, --count and --explain: they need the file")
+    if d1:
+        from catalog_search.remote import PAGE
+
+        if limit + offset > PAGE:
+            raise click.UsageError(f"over D1 a search gives the first {PAGE} documents: --limit + --offset is more")
     with opened(database, d1) as catalog:
         if id_ is not None:
             reasons = catalog.explain(question, id_, where=conditions(where))
@@ -232,35 +239,40 @@ def fetch(database: str, id_: str, d1: bool, json_: bool) -> None:
 @click.option(
     "--dialect",
     type=click.Choice(["glob", "fts", "d1"]),
-    default="glob",
-    show_default=True,
-    help="By patterns on the columns; by the index; or by the index within the limits of Cloudflare D1.",
+    help="By patterns on the columns, which is the default; by the index; or by the index within the limits of "
+    "Cloudflare D1.",
 )
 @click.option("--ask", is_flag=True, help="The whole search as one statement; its parameter ?1 is the question.")
 @click.option("--named", is_flag=True, help="With --ask: the parameter is :question, for Datasette.")
 @as_json
-def sql(database: str, question: str | None, dialect: str, ask: bool, named: bool, json_: bool) -> None:
+def sql(database: str, question: str | None, dialect: str | None, ask: bool, named: bool, json_: bool) -> None:
     """Print the SQL of a question; it is not run.
 
-    The statement, with its parameters, gives the whole strict answer, in the order of search. What is printed
-    can be given to the sqlite3 shell as it is. With --ask and no question: the statement that takes any question,
-    and gives the first ten documents.
+    The statement, with its parameters, gives the whole strict answer, in the order of search. What is printed for
+    a QUESTION can be given to the sqlite3 shell as it is. With --ask and no question: the statement that takes
+    any question as its parameter, and gives the first ten documents; its first lines say how it is bound.
 
     \b
     Examples:
         catalog-search sql oecd.db "labor force" --dialect fts | sqlite3 oecd.db
-        catalog-search sql oecd.db --ask
+        catalog-search sql oecd.db --ask > ask.sql
+        sqlite3 oecd.db ".parameter set ?1 \\"'labor force'\\"" ".read ask.sql"
     """
     if (question is None) != ask or (named and not ask):
         raise click.UsageError("give a QUESTION, or --ask without one; --named goes with --ask")
+    if ask and dialect is not None:
+        raise click.UsageError("--dialect is for a QUESTION; the statement of --ask is one for every SQLite")
+    from catalog_search.statements import BINDING, BINDING_NAMED
+
     with opened(database) as catalog:
         if question is None:
             statement = catalog.ask_statement(named=named)
             if json_:
                 print_json({"sql": statement})
             else:
-                click.echo(f"{statement};")
+                click.echo(f"{BINDING_NAMED if named else BINDING}{statement};")
             return
+        dialect = dialect or "glob"
         query = catalog.statement(question, dialect)
     if json_:
         print_json({"query": question, "dialect": dialect, "sql": query.sql, "parameters": list(query.parameters)})
@@ -298,9 +310,9 @@ def check(database: str, d1: bool, target: str | None, json_: bool) -> None:
     """Check a database, whole.
 
     The integrity of the file, its format, every normal form, its index, and that every way to ask gives the same
-    answer; over D1, which bills rows read, by samples. With --target d1: the length of every row and of the script
-    that `export d1` would write, questions under D1's limits, and what they read there. Exit status 1 if there is a
-    fault.
+    answer; over D1, which bills rows read, by the number of each table's rows and samples. With --target d1: the
+    length of every row and of the script that `export d1` would write, questions under D1's limits, and what they
+    read there. Exit status 1 if there is a fault.
     """
     if target and d1:
         raise click.UsageError("--target is for a file; --d1 checks what is in D1 already")
@@ -309,7 +321,7 @@ def check(database: str, d1: bool, target: str | None, json_: bool) -> None:
 
         found: Checked | Fitting = check_d1(database)
     elif d1:
-        from catalog_search.remote import check as check_remote
+        from catalog_search.remotecheck import check as check_remote
 
         found = check_remote(d1_address(database))
     else:
@@ -407,9 +419,17 @@ def export() -> None:
     """Take a catalogue to Cloudflare."""
 
 
+def a_name(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if value == "-":
+        raise click.BadParameter("nothing is written to standard output; “./-” is a file of that name")
+    return value
+
+
 @export.command("d1")
 @database
-@click.option("-o", "--output", metavar="SEED.sql", type=click.Path(), required=True, help="The file to write.")
+@click.option(
+    "-o", "--output", metavar="SEED.sql", type=click.Path(), required=True, callback=a_name, help="The file to write."
+)
 @click.option("--parts", is_flag=True, help="Write SEED.data.sql and SEED.index.sql, to be run in this order.")
 @click.option(
     "--since", metavar="OLD.db", type=click.Path(), help="Write only what differs from the database exported before."
@@ -420,7 +440,9 @@ def export_d1(database: str, output: str, parts: bool, since: str | None, json_:
 
     Run on an empty database there, the script makes the same catalogue: every table, its indexes, and the
     full-text index. Equal databases give equal scripts. With --since it makes the new catalogue of the old one,
-    writes few rows, for D1 bills them, and fails at once on a database that is not the old one.
+    and fails at once on a database that is not the old one. D1 bills the rows that it writes: some six for a
+    changed title, more for a changed text, one for each word that came or went; a word that is new to the
+    catalogue or gone from it writes two for each of its letters.
 
     \b
     Examples:
@@ -442,14 +464,16 @@ def export_d1(database: str, output: str, parts: bool, since: str | None, json_:
 
 @export.command("worker")
 @database
-@click.option("-o", "--output", metavar="DIR", type=click.Path(), required=True, help="The folder to write.")
+@click.option(
+    "-o", "--output", metavar="DIR", type=click.Path(), required=True, callback=a_name, help="The folder to write."
+)
 @as_json
 def export_worker(database: str, output: str, json_: bool) -> None:
     """Write a Cloudflare Worker that serves a catalogue.
 
     MCP over HTTP, from D1, with the tools and answers of serve: one worker.js without dependencies, seed.sql for
     its database, wrangler.jsonc, and a README that says how to deploy it. A wrangler.jsonc that is there already
-    stays.
+    stays, and so does every file that this command did not write: it ends with an error instead.
 
     \b
     Example:

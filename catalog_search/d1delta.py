@@ -35,8 +35,14 @@ def delta(new: Database, old: Database) -> Iterator[str]:
     The first of them fails if the database is not the old one.
 
     Raises:
-        DatabaseError: the two have other tables or indexes.
+        DatabaseError: the two are of two catalogues, or have other tables or indexes.
     """
+    if new.catalog["name"] != old.catalog["name"]:
+        raise DatabaseError(
+            f"it is the catalogue “{old.catalog['name']}”, and the new database is “{new.catalog['name']}”; "
+            "export the new one whole, without since",
+            path=old.name,
+        )
     made = made_of(new.connection(), new.name)
     _refuse_other_tables(made, made_of(old.connection(), old.name), old)
     before = literal(old.catalog["content_hash"])

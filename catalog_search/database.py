@@ -42,6 +42,20 @@ CARRIED = (
     "SELECT key, sentence FROM messages",
 )
 """What is read when a catalogue is opened; see Carried."""
+COUNTED = (
+    "words", "trigrams", "trigram_counts", "prefixes", "id_starts", "vocabulary", "folding", "stopwords", "rules",
+    "messages", "spellings", "statements",
+)  # fmt: skip
+"""The tables beside `documents` whose numbers of rows the entry `rows` of the table `catalog` holds, for checks."""
+
+
+INDEXED = """
+SELECT EXISTS (
+    SELECT 1 FROM documents_fts
+    WHERE documents_fts MATCH coalesce((SELECT '"' || word || '"' FROM words ORDER BY rowid LIMIT 1), '""'))
+  OR NOT EXISTS (SELECT 1 FROM words) AS indexed"""
+"""Tells whether the full-text index holds a word of the table of words: one that was made and never filled finds
+nothing, which looks like an answer. It fails where there is no index."""
 
 
 class Carried(NamedTuple):

@@ -7,10 +7,11 @@ script makes tables and rows, then indexes, then each full-text index anew from 
 from __future__ import annotations
 
 import os
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from catalog_search import scratch
 from catalog_search.d1 import identifier, made_of, too_long
 from catalog_search.d1delta import delta
 from catalog_search.d1rows import inserts, rebuilt
@@ -120,22 +121,28 @@ def write(target: str, statements: Iterable[str]) -> Written:
         DatabaseError: it cannot be written, or a database is there.
     """
     number = 0
-    scratch = f"{target}.part"
+
+    def lines() -> Iterator[bytes]:
+        nonlocal number
+        for number, sql in enumerate(statements, 1):  # noqa: B007 (it is counted)
+            yield f"{sql};\n".encode()
+
     try:
-        if os.path.isfile(target):
-            with open(target, "rb") as there:
-                if there.read(16) == b"SQLite format 3\0":
-                    raise DatabaseError("is a database; name another file for the script", path=target)
-        try:
-            with open(scratch, "w", encoding="utf-8", newline="\n") as file:
-                for sql in statements:
-                    file.write(f"{sql};\n")
-                    number += 1
-            size = os.path.getsize(scratch)
-            os.replace(scratch, target)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(scratch)
+        refuse_database(target)
+        size = scratch.write(target, lines())
     except OSError as problem:
-        raise DatabaseError(f"cannot be written: {problem.strerror}", path=target) from None
+        raise DatabaseError(f"cannot be written: {problem.strerror or problem}", path=target) from None
     return Written(target, number, size)
+
+
+def refuse_database(target: str | os.PathLike[str]) -> None:
+    """Refuse to write over a database.
+
+    Raises:
+        DatabaseError: one is there.
+        OSError: what is there cannot be read.
+    """
+    if os.path.isfile(target):
+        with open(target, "rb") as there:
+            if there.read(16) == b"SQLite format 3\0":
+                raise DatabaseError("is a database; name another file for the script", path=target)

@@ -10,10 +10,11 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from catalog_search.answers import SHAPES, fits
 from catalog_search.catalog import SUGGESTIONS, Catalog, shortened, sources_by_key
-from catalog_search.cloudflare import D1, SECONDS, Rows, StatementError
-from catalog_search.database import CARRIED, CATALOG, NO_LIMITS, Carried, Database
-from catalog_search.errors import DatabaseError, QueryError
+from catalog_search.cloudflare import D1, SECONDS, Answer, Rows, StatementError
+from catalog_search.database import CARRIED, CATALOG, INDEXED, NO_LIMITS, Carried, Database
+from catalog_search.errors import CatalogSearchError, DatabaseError, QueryError
 from catalog_search.expansion import Asked, Source, cut_notes, translations
 from catalog_search.query import match_string
 from catalog_search.ranking import Row, rank
@@ -24,22 +25,22 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from catalog_search.checking import Checked
     from catalog_search.text import Folding
 
 PAGE = 10
 """The documents that the statement `ask` gives."""
 
-SAMPLED = 20
-"""Documents at either end, and words, at which a check looks."""
+_SHAPES = {
+    CATALOG: "ss",
+    **dict(zip(CARRIED, ("ss", "s", "sssi", "ss"), strict=True)),
+    INDEXED: "1i",
+}
+"""Statements of this module and the database's own → the shapes of their rows, see `answers`."""
 
-QUESTIONS = 4
-"""Titles, and words, that a check asks for."""
-
-_COUNTED = """
-SELECT w.word, w.documents,
-  (SELECT count(*) FROM documents_fts AS f WHERE f.documents_fts MATCH '"' || w.word || '"') AS indexed
-FROM json_each(?1) AS j CROSS JOIN words AS w ON w.rowid = j.value ORDER BY w.rowid"""
+UNINDEXED = (
+    "its full-text index is {}, so that nothing would be found; run the script of “catalog-search export d1” to its "
+    "end, and with --parts its second part, seed.index.sql, too"
+)
 
 
 def connect(
@@ -61,29 +62,72 @@ class RemoteDatabase(Database):
         self.limits = NO_LIMITS
         self.d1 = d1
         self._closed = False
+        self._shapes = dict(_SHAPES)
+        opening = [(sql, ()) for sql in (CATALOG, *CARRIED, INDEXED)]
         try:
-            answer = d1.batch([(CATALOG, ()), *((sql, ()) for sql in CARRIED)])
-            self.catalog, carried = dict(answer.rows[0]), answer.rows[1:]
+            rows = d1.batch(opening).rows
+            self._look_at(opening[:1], rows[:1])  # the others may be of another format version
+            self.catalog, failed = dict(rows[0]), None
         except StatementError as problem:
             # A table is missing: of another format version, or it is no catalogue.
-            self.catalog, carried = self._catalog_alone(problem), None
+            self.catalog, failed = self._catalog_alone(problem), problem
         self._check_catalog("load it with the script of “catalog-search export d1”")
-        if carried is None:
-            raise DatabaseError(
-                "a table of the catalogue is missing; load it anew with “catalog-search export d1”", path=self.name
-            )
-        self._carried = Carried(*carried)
+        if failed is not None:
+            missing = "a table of the catalogue is missing; load it anew with “catalog-search export d1”"
+            if not _is_missing(failed):
+                raise failed
+            no_index = "documents_fts" in failed.message
+            raise DatabaseError(UNINDEXED.format("missing") if no_index else missing, path=self.name)
+        self._look_at(opening, rows)
+        if not rows[-1][0][0]:
+            raise DatabaseError(UNINDEXED.format("empty"), path=self.name)
+        self._carried = Carried(*rows[1:-1])
+        self._shapes |= {sql: SHAPES[name] for name, sql in self._carried.statements if name in SHAPES}
 
     def _catalog_alone(self, problem: StatementError) -> dict[str, str]:
         try:
-            return dict(self.d1.execute(CATALOG))
+            return dict(self.execute(CATALOG))
         except StatementError:
-            if "no such table" in problem.message or "no such column" in problem.message:
+            if _is_missing(problem):
                 raise DatabaseError(
                     "it is a D1 database but holds no catalogue; load it with the script of “catalog-search export d1”",
                     path=self.name,
                 ) from None
             raise problem from None
+
+    def batch(self, statements: Sequence[tuple[str, Sequence[str]]], shape: str = "") -> Answer:
+        """Run statements in one call; the one door by which rows come in.
+
+        Args:
+            statements: each with its parameters.
+            shape: of the rows of each, see `answers`; that of a statement that is known by default.
+
+        Raises:
+            DatabaseError: the catalogue was closed, D1 could not be asked, or rows are of another shape.
+        """
+        if self._closed:
+            raise DatabaseError("the catalogue was closed", path=self.name)
+        answer = self.d1.batch(statements)
+        self._look_at(statements, answer.rows, shape)
+        return answer
+
+    def _look_at(self, statements: Sequence[tuple[str, Sequence[str]]], found: list[Rows], shape: str = "") -> None:
+        for (sql, _), rows in zip(statements, found, strict=True):
+            wanted = shape or self._shapes.get(sql, "")
+            if wanted and not fits(rows, wanted):
+                raise self.misshapen()
+
+    def execute(self, sql: str, parameters: Sequence[str] = (), /) -> Rows:
+        """Run one statement and return its rows."""
+        return self.batch([(sql, parameters)]).rows[0]
+
+    def misshapen(self) -> DatabaseError:
+        """Return the error of an answer that is not what its statement gives."""
+        return DatabaseError(
+            "an answer has another shape than its statement gives; the database is damaged, or was changed meanwhile: "
+            "ask again, or load it anew with “catalog-search export d1”",
+            path=self.name,
+        )
 
     def connection(self) -> sqlite3.Connection:
         """Return what runs statements there: of a connection it has `execute`, and no more.
@@ -93,7 +137,7 @@ class RemoteDatabase(Database):
         """
         if self._closed:
             raise DatabaseError("the catalogue was closed", path=self.name)
-        return cast("sqlite3.Connection", self.d1)
+        return cast("sqlite3.Connection", self)
 
     def carried(self) -> Carried:
         """Return what was read when it was opened."""
@@ -101,15 +145,21 @@ class RemoteDatabase(Database):
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn damaged JSON into a DatabaseError; `D1` raises its own."""
+        """Turn what a damaged database's rows lead to into a DatabaseError; `D1` raises its own."""
         try:
             yield
-        except json.JSONDecodeError as problem:
-            raise DatabaseError(f"the database is damaged (no JSON: {problem})", path=self.name) from problem
+        except CatalogSearchError:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError) as problem:
+            raise self.misshapen() from problem
 
     def close(self) -> None:
         """End its use; there is nothing open."""
         self._closed = True
+
+
+def _is_missing(problem: StatementError) -> bool:
+    return "no such table" in problem.message or "no such column" in problem.message
 
 
 class RemoteCatalog(Catalog):
@@ -120,8 +170,9 @@ class RemoteCatalog(Catalog):
     """
 
     def __init__(self, database: RemoteDatabase) -> None:
-        super().__init__(database)
-        self._d1 = database.d1
+        with database.errors():
+            super().__init__(database)
+        self._remote = database
         self._folded: dict[str, str] = {}
         self._looked_up: set[str] = set()
 
@@ -131,8 +182,7 @@ class RemoteCatalog(Catalog):
     def describe(self) -> dict[str, Any]:
         """Return what the catalogue is and how large; `bytes` as D1 counts them."""
         numbers = {"documents": "documents", "words": "words", "vocabulary_entries": "vocabulary"}
-        self._database.connection()  # it may be closed
-        answer = self._d1.batch([(f"SELECT count(*) AS number FROM {table}", ()) for table in numbers.values()])
+        answer = self._remote.batch([(f"SELECT count(*) AS n FROM {table}", ()) for table in numbers.values()], "1i")
         return self._description(
             {name: rows[0][0] for name, rows in zip(numbers, answer.rows, strict=True)}, answer.size
         )
@@ -219,9 +269,7 @@ class RemoteCatalog(Catalog):
             answer.notes.append(self.say("no_words"))
             return answer
         if rows and not answer.relaxed:
-            answer.results = self._results(
-                asked, [Row(*row) for row in self._execute("rows_by_ids", json.dumps(found))]
-            )
+            answer.results = self._results(asked, found, self._execute("rows_by_ids", json.dumps(found)))
         else:
             self._fill_nearest(answer, asked, found)
         answer.results = answer.results[page]
@@ -237,7 +285,7 @@ class RemoteCatalog(Catalog):
             ]
         )
         holds = {(int(term), id) for term, id in held}
-        answer.results = self._results(asked, [Row(*row) for row in rows])
+        answer.results = self._results(asked, found, rows)
         for result in answer.results:
             result.tier = result.kind = None
             missing = [one for place, one in enumerate(asked.expansions) if (place, result.id) not in holds]
@@ -253,7 +301,10 @@ class RemoteCatalog(Catalog):
         if unknown:
             answer.notes.append(self.say("unknown_words", words=self._named(unknown)))
 
-    def _results(self, asked: Asked, rows: Sequence[Row]) -> list[Result]:
+    def _results(self, asked: Asked, ids: list[str], found: Iterable[Any]) -> list[Result]:
+        rows = [Row(*row) for row in found]
+        if [row.id for row in rows] != ids:
+            raise self._changed()
         texts: dict[int, tuple[str, list[str], str]] = {}
 
         def text_of(rowid: int) -> tuple[str, list[str], str]:
@@ -262,9 +313,16 @@ class RemoteCatalog(Catalog):
                 for found, text, keywords, text_lc in self._execute("texts_by_rowids", rowids):
                     texts[found] = text, json.loads(keywords), text_lc
                 self._folding(" ".join(part for text, keywords, _ in texts.values() for part in (text, *keywords)))
+            if rowid not in texts:
+                raise self._changed()
             return texts[rowid]
 
         return [Result(row, *rank(row, asked), asked.expansions, text_of, self._folding) for row in rows]
+
+    def _changed(self) -> DatabaseError:
+        return DatabaseError(
+            "a document of the answer is gone: the database was changed meanwhile; ask again", path=self._database.name
+        )
 
     def _folding_rows(self, keys: Iterable[str]) -> dict[str, str]:
         """Return rows of the folding table; each key is asked for once."""
@@ -282,71 +340,10 @@ class RemoteCatalog(Catalog):
     def _execute(self, name: str, *parameters: str) -> list[Any]:
         return self._database.connection().execute(self._statements[name], parameters).fetchall()
 
-    def batch(self, statements: Sequence[tuple[str, Sequence[str]]]) -> list[Rows]:
-        """Run statements in one call and return the rows of each."""
-        self._database.connection()  # it may be closed
-        return self._d1.batch(statements).rows
+    def batch(self, statements: Sequence[tuple[str, Sequence[str]]], shape: str = "") -> list[Rows]:
+        """Run statements in one call and return the rows of each; see `RemoteDatabase.batch`."""
+        return self._remote.batch(statements, shape).rows
 
     def folding_of(self, text: str) -> tuple[Folding, list[str]]:
         """Return the rows of the folding table that a text needs, and the letters it has no row for."""
         return self._folding(text)
-
-
-def check(address: str) -> Checked:
-    """Check a catalogue in D1 by samples: a look at all of it would read, and bill, every row many times.
-
-    Its number of documents, the normal forms of the first and last of them, the index's counts of some words, and
-    that search and the index give the same answers.
-
-    Raises:
-        DatabaseError: it cannot be opened at all, or D1 could not be asked.
-    """
-    with connect(address) as catalog:
-        return _checked(catalog)
-
-
-def _checked(catalog: RemoteCatalog) -> Checked:
-    from catalog_search.checking import Checked, normal_forms_of  # with it comes what a build needs
-
-    found = Checked([f"format version {catalog.info['format_version']}"], [])
-    documents, words = (catalog.describe()[name] for name in ("documents", "words"))
-    stated = int(catalog.info["documents"])
-    if documents != stated:
-        found.faults.append(f"the catalogue says {stated:,} documents and holds {documents:,}")
-    else:
-        found.checked.append(f"{documents:,} documents")
-    columns = "id, title, keywords, text, id_lc, title_lc, keywords_lc, text_lc"
-    ends = [(f"SELECT {columns} FROM documents ORDER BY rowid {way} LIMIT {SAMPLED}", ()) for way in ("ASC", "DESC")]
-    rows = list(dict.fromkeys(row for rows in catalog.batch(ends) for row in rows))
-    folding, _ = catalog.folding_of(" ".join(part for row in rows for part in row[:4]))
-    normal_forms_of(rows, folding, found, f"the normal forms of {len(rows)} documents")
-    places = json.dumps(sorted({1 + words * share // SAMPLED for share in range(SAMPLED)}))
-    counted = catalog.batch([(_COUNTED, (places,))])[0]
-    for word, stated, indexed in counted:
-        if stated != indexed:
-            found.faults.append(f'the index has {indexed:,} documents with the word "{word}", the table {stated:,}')
-    if all(stated == indexed for _, stated, indexed in counted):
-        found.checked.append(f"counts of {len(counted)} words in the index")
-    questions = [
-        *(row[1] for row in rows[:QUESTIONS]),
-        *(word for word, *_ in counted[:QUESTIONS]),
-        *(row[0] for row in rows[:2]),
-    ]
-    _same_answers(catalog, list(dict.fromkeys(questions)), found)
-    return found
-
-
-def _same_answers(catalog: RemoteCatalog, questions: list[str], found: Checked) -> None:
-    compiled = [catalog.statement(question, "fts") for question in questions]
-    asked = catalog.batch([(catalog.ask_statement(), (question,)) for question in questions])
-    indexed = catalog.batch([(f"SELECT id FROM ({query.sql} LIMIT {PAGE})", query.parameters) for query in compiled])
-    faults = 0
-    for question, rows, others in zip(questions, asked, indexed, strict=True):
-        ids, other = [id for id, _, _, relaxed, _ in rows if not relaxed], [id for (id,) in others]
-        if ids != other:
-            faults += 1
-            found.faults.append(f"search and the index answer “{question}” otherwise: {ids[:3]}… and {other[:3]}…")
-    if not faults:
-        found.checked.append(
-            f"search and the index give the same answers in the same order ({len(questions)} questions)"
-        )

@@ -12,13 +12,18 @@ moment left; and the folder is locked meanwhile, so that another build to the sa
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 try:
     import fcntl
 except ImportError:  # Windows: a file that is open cannot be taken over there
     fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _CHUNK = 1 << 24
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -31,10 +36,15 @@ class Scratch:
         target: the file to be. A symbolic link is followed: what it points to is replaced.
 
     Raises:
-        OSError: the folder does not exist or cannot be written to.
+        OSError: the folder does not exist or cannot be written to, or something else than a file is there: a rename
+            would destroy a device or a pipe.
     """
 
     def __init__(self, target: str | os.PathLike[str]) -> None:
+        if os.path.isdir(target):
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if os.path.exists(target) and not os.path.isfile(target):
+            raise OSError(errno.EINVAL, "it is a device or a pipe; name a file")
         self.target = Path(os.path.realpath(target))
         self.path = self.target.with_name(f".{self.target.name}.build")
         self._lock: int | None = None
@@ -129,6 +139,31 @@ class Scratch:
         view = memoryview(content)
         while view:
             view = view[os.write(self._file, view) :]
+
+
+def write(target: str | os.PathLike[str], pieces: Iterable[bytes]) -> int:
+    """Write a file, at once or not at all; a link to it stays one, and its permissions stay.
+
+    Args:
+        target: the file; what it holds is replaced.
+        pieces: what it will hold. An error of theirs leaves it as it is.
+
+    Returns:
+        How many bytes it has.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    scratch = Scratch(target)
+    try:
+        scratch.forget_name()
+        for piece in pieces:
+            scratch.write(piece)
+        size = scratch.size
+        scratch.publish()
+    finally:
+        scratch.close()
+    return size
 
 
 def replace(target: str | os.PathLike[str], content: bytes, expected: bytes) -> None:

@@ -15,6 +15,22 @@ QUERY_TIME = "query"
 ASK = "ask"
 """The whole search as one statement, which a database keeps too, for those who read it without this package."""
 
+BINDING = """\
+-- The whole search. Its only parameter, ?1, is the question, as text:
+--   JavaScript   await env.DB.prepare(sql).bind(question).all()     (Cloudflare D1)
+--   Go           rows, err := db.Query(sql, question)
+--   sqlite3      .parameter set ?1 "'labor force'"     then .read this file
+--   Datasette    the form with :question, which --named prints
+"""
+"""How `ask` is bound, in comments to stand before it."""
+
+BINDING_NAMED = """\
+-- The whole search. Its only parameter, :question, is the question, as text:
+--   Datasette    as the SQL of a query; question is a field of its form, and of its address: &question=labor+force
+--   Go           rows, err := db.Query(sql, sql.Named("question", question))
+--   sqlite3      .parameter set :question "'labor force'"     then .read this file
+--   JavaScript   the form with ?1 (Cloudflare D1 takes no names)
+"""
 
 BEGINNINGS = {
     "ask_terms": ("conditioned", "SELECT plain, terms FROM termed"),

@@ -16,7 +16,7 @@ from urllib.parse import quote as percent_encode
 
 import sqlite_utils
 
-from catalog_search.database import FORMAT_VERSION
+from catalog_search.database import COUNTED, FORMAT_VERSION
 from catalog_search.documents import Draft, rare_characters
 from catalog_search.measure import Measured, measure
 from catalog_search.ranking import BROAD, LETTERS_OF_IDS
@@ -234,6 +234,7 @@ class Tables:
             "source_name": self._vocabulary.source_name or settings.title,
             "documents": str(documents),
             "facets": json.dumps(list(settings.documents.facets), ensure_ascii=False),
+            "rows": json.dumps({name: self._rows_of(name) for name in COUNTED}),
             "longest_asked": str(self._vocabulary.longest),
             "title_words": f"{title_words / documents:.6f}",
             "body_words": f"{body_words / documents:.6f}",
@@ -277,7 +278,10 @@ class Tables:
 
     def count(self, condition: str = "1") -> int:
         """Return the number of documents, or of those that a condition holds for."""
-        (number,) = self._execute(f"SELECT count(*) FROM documents WHERE {condition}").fetchone()
+        return self._rows_of(f"documents WHERE {condition}")
+
+    def _rows_of(self, table: str) -> int:
+        (number,) = self._execute(f"SELECT count(*) FROM {table}").fetchone()
         return int(number)
 
 

@@ -519,7 +519,7 @@ FAULTS = {
     ),
     "a document less": (
         "DELETE FROM documents WHERE id = 'DSD_ALFS@DF_SUMTAB'",
-        "the file says 1,548 documents and holds 1,547",
+        "the catalogue says 1,548 documents and holds 1,547",
     ),
     "a changed count": (
         "UPDATE words SET documents = 7 WHERE word = 'labour'",
@@ -612,10 +612,17 @@ def test_the_search_as_one_statement_is_printed_and_runs_in_the_shell(tmp_path: 
         records=[{"id": "1", "title": "Labour force"}, {"id": "2", "title": "Wages"}],
     )
     numbered, named = run("sql", str(target), "--ask").stdout, run("sql", str(target), "--ask", "--named").stdout
-    assert numbered.replace("?1", ":question") == named != numbered
-    script = ".parameter set ?1 \"'wage'\"\n" + numbered
-    shown = subprocess.run(["sqlite3", str(target)], input=script, capture_output=True, text=True, check=True).stdout
-    assert shown.startswith("2|Wages|")
-    assert json.loads(run("sql", str(target), "--ask", "--json").stdout)["sql"] == numbered.rstrip(";\n")
-    for wrong in (["sql", str(target)], ["sql", str(target), "wage", "--ask"], ["sql", str(target), "wage", "--named"]):
-        assert run(*wrong).exit_code == 2
+    bare = [re.sub(r"^--.*\n", "", one, flags=re.M) for one in (numbered, named)]
+    said = [one.removesuffix(statement) for one, statement in zip((numbered, named), bare, strict=True)]
+    assert bare[0].replace("?1", ":question") == bare[1] != bare[0]
+    for printed, comment, parameter in zip((numbered, named), said, ("?1", ":question"), strict=True):
+        # As its own first lines say: each kind of caller has one, and the shell's is run.
+        assert f"Its only parameter, {parameter}, is the question" in comment
+        assert all(caller in comment for caller in ("JavaScript", "Go", "sqlite3", "Datasette"))
+        setting = re.search(r"\.parameter set \S+", comment)[0]
+        script = f"{setting} \"'wage'\"\n{printed}"
+        shown = subprocess.run(["sqlite3", str(target)], input=script, capture_output=True, text=True, check=True)
+        assert shown.stdout.startswith("2|Wages|")
+    assert json.loads(run("sql", str(target), "--ask", "--json").stdout)["sql"] == bare[0].rstrip(";\n")
+    for wrong in ([], ["wage", "--ask"], ["wage", "--named"], ["--ask", "--dialect", "glob"]):
+        assert run("sql", str(target), *wrong).exit_code == 2

@@ -40,7 +40,13 @@ ODD_ROWS = [
 """What a script could get wrong."""
 
 BILLED = 12
-"""Rows that a changed document may write."""
+"""Rows that a document with another title may write."""
+
+OF_A_DOCUMENT = 5
+"""Rows that a document writes beside those of its words: itself, what three indexes hold of it, and its id's start."""
+
+OF_A_CATALOGUE = 7
+"""Rows that any change writes: what the catalogue says of itself, and the full-text index."""
 
 
 @pytest.fixture(scope="module")
@@ -282,13 +288,16 @@ def test_the_check_says_how_many_rows_a_question_reads_as_d1_counts_them(d1: D1,
     fitting = check_d1(tmp_path / "many.db")
     assert fitting.rows_read["scan"] == 20_000
     assert fitting.questions_per_day_free_tier["scan"] == 250
+    assert any("or more by a compiled statement" in line for line in fitting.checked)  # a broad question reads more
     assert fitting.questions_per_day_free_tier["compiled"] > 10_000
     d1.load(tmp_path / "many.db")
     with Catalog.open(tmp_path / "many.db") as catalog:
         query = catalog.statement("wages by sector", "d1")
         answer = d1.send(sql=query.sql, params=list(query.parameters))
     assert len(answer["results"]) == 10
-    assert answer["meta"]["rows_read"] in range(4 * 10, 4 * 10 + 3)
+    assert fitting.rows_read["compiled"] <= answer["meta"]["rows_read"] in range(4 * 10, 4 * 10 + 3)
+    asked = [meta["meta"]["rows_read"] for meta in d1.each(ASK, [("wages by sector",), ("table 7",), ("labor xyzzy",)])]
+    assert max(asked) <= fitting.rows_read["ask"]
 
 
 # --- only what changed
@@ -349,6 +358,42 @@ def test_with_1_percent_of_a_real_catalogue_changed_few_rows_are_written(d1: D1,
     assert d1.run(tmp_path / "changes.sql") <= BILLED * (number + 2 * len(added))
     same_database(tmp_path / "new.db", d1)
     same_answers(tmp_path / "new.db", d1, titles(tmp_path / "new.db", 40))
+
+
+def words_of(path: Path) -> dict[str, int]:
+    with closing(sqlite3.connect(path)) as connection:
+        return dict(connection.execute("SELECT word, documents FROM words"))
+
+
+@pytest.mark.parametrize("change", ["texts", "removals", "additions"])
+def test_changed_texts_write_a_row_for_each_word_counted_otherwise_and_more_for_each_that_comes_or_goes(
+    d1: D1, oecd: Path, tmp_path: Path, change: str
+) -> None:
+    """1% of the descriptions are other ones, with words that occur nowhere else; or 1% of the documents go, or come."""
+    with closing(sqlite3.connect(oecd)) as connection:
+        found = connection.execute("SELECT id, title, text FROM documents ORDER BY id")
+        rows = [dict(zip(("id", "title", "text"), row, strict=True)) for row in found]
+    chosen = rows[:: len(rows) // 15][:15]
+    less = [row for row in rows if row not in chosen]
+    new = [
+        row | {"text": f"{chosen[-1 - chosen.index(row)]['text']} neologism{place}"} if row in chosen else row
+        for place, row in enumerate(rows)
+    ]
+    before, after = {"texts": (rows, new), "removals": (rows, less), "additions": (less, rows)}[change]
+    built(before, to=tmp_path / "old.db")
+    built(after, to=tmp_path / "new.db")
+    export_d1(tmp_path / "new.db", tmp_path / "changes.sql", since=tmp_path / "old.db")
+    d1.load(tmp_path / "old.db")
+    written = d1.run(tmp_path / "changes.sql")
+    old_words, new_words = words_of(tmp_path / "old.db"), words_of(tmp_path / "new.db")
+    other = old_words.keys() ^ new_words.keys()
+    counted = sum(new_words[word] != old_words[word] for word in old_words.keys() & new_words.keys())
+    with closing(sqlite3.connect(tmp_path / "new.db")) as connection:
+        (prefixes,) = connection.execute("SELECT count(*) FROM prefixes").fetchone()
+    of_words = counted + sum(2 * len(word) + 3 for word in other) + prefixes
+    assert written <= OF_A_CATALOGUE + OF_A_DOCUMENT * len(chosen) + of_words
+    same_database(tmp_path / "new.db", d1)
+    same_answers(tmp_path / "new.db", d1, titles(tmp_path / "new.db", 20))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -416,7 +461,10 @@ def test_the_changes_are_refused_by_another_database_than_the_old_one(d1: D1, oe
     with pytest.raises(AssertionError, match="NOT NULL constraint failed"):
         d1.run(tmp_path / "changes.sql")
     same_database(tmp_path / "other.db", d1)
-    with pytest.raises(DatabaseError, match="other tables or indexes"):
+    with pytest.raises(DatabaseError, match="it is the catalogue “oecd”, and the new database is “tested”"):
         export_d1(tmp_path / "new.db", tmp_path / "changes.sql", since=oecd)
+    built([{"id": "1", "title": "Wages", "x": "y"}], to=tmp_path / "facets.db", documents={"facets": ["x"]})
+    with pytest.raises(DatabaseError, match="other tables or indexes"):
+        export_d1(tmp_path / "new.db", tmp_path / "changes.sql", since=tmp_path / "facets.db")
     with pytest.raises(QueryError, match="leave out parts"):
         export_d1(tmp_path / "new.db", tmp_path / "changes.sql", since=tmp_path / "old.db", parts=True)

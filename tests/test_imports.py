@@ -24,7 +24,7 @@ yamlfile
 text language packs
 template settings
 encodings csvfile jsonfile formats sqlitefile sections revision textfiles source
-statements database d1 cloudflare
+statements database d1 answers cloudflare
 expansion vocabulary
 conditions query ranking relaxing
 excerpt result document
@@ -34,7 +34,7 @@ values grounding matching itemschema itemtext verification
 documents drafts tables changes checking scratch builder
 trial lint recount questionlog misses compare
 spelling candidates proposing harvesting thesaurus judging learning suggesting learnt
-remote
+remote remotecheck
 d1rows d1delta export d1check
 server.aliases server.bounds server.holding server.shelf server.access server.configuration
 server.calls server.envelopes server.texts server.contract server.corpus server.tools

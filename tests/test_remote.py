@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -201,6 +202,131 @@ def test_a_table_that_is_gone_is_an_error_and_no_empty_answer(fresh: Cloudflare,
         connected(fresh)
 
 
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("DROP TABLE documents_fts", "its full-text index is missing"),
+        ("INSERT INTO documents_fts(documents_fts) VALUES ('delete-all')", "its full-text index is empty"),
+    ],
+)
+def test_an_index_that_is_missing_or_empty_is_an_error_that_says_what_to_run(
+    fresh: Cloudflare, database: str, statement: str, said: str
+) -> None:
+    fresh.load(database)
+    fresh.send(batch=[statement])
+    for command in ("search", "fetch", "check"):
+        done = invoked(fresh, command, "--d1", "account/catalogue", *(["W1"] if command != "check" else []))
+        assert done.exit_code == 1
+        assert f"{said}, so that nothing would be found; run the script" in done.stderr
+        assert "seed.index.sql" in done.stderr
+
+
+def test_a_catalogue_without_a_word_has_an_index_too(fresh: Cloudflare, tmp_path: Path) -> None:
+    fresh.load(built([{"id": "1", "title": "!"}], to=tmp_path / "a.db").path)
+    with connected(fresh) as remote:
+        assert [result.id for result in remote.search("1").results] == ["1"]
+
+
+# What D1 gives is looked at at the door ---------------------------------------------------------------------------
+
+
+MISSHAPEN: dict[str, Callable[[list[dict[str, Any]]], object]] = {
+    "a column less": lambda rows: [dict(list(row.items())[1:]) for row in rows],
+    "a column more": lambda rows: [row | {"more": 1} for row in rows],
+    "no columns": lambda rows: [{} for _ in rows],
+    "numbers": lambda rows: [dict.fromkeys(row, 5) for row in rows],
+    "texts": lambda rows: [dict.fromkeys(row, "{") for row in rows],
+    "nothing": lambda rows: [dict.fromkeys(row) for row in rows],
+    "lists": lambda rows: [{name: [1] for name in row} for row in rows],
+    "objects": lambda rows: [{name: {} for name in row} for row in rows],
+    "rows that are lists": lambda rows: [list(row.values()) for row in rows],
+    "rows that are texts": lambda rows: ["x" for _ in rows],
+    "an object": lambda rows: {"rows": rows} if rows else [],
+    "nothing at all": lambda rows: None if rows else [],
+    "no rows": lambda rows: [],
+}
+USES: dict[str, list[str]] = {
+    "a strict search": ["search", "--json", "labor force"],
+    "a relaxed search": ["search", "--json", "labor of émigrés and astronauts"],
+    "a document": ["fetch", "--json", "W2"],
+    "an unknown document": ["fetch", "--json", "w2"],
+    "a check": ["check"],
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_every_answer_of_another_shape_is_one_clear_error(
+    cloudflare: Cloudflare, use: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each statement of each call is answered in each other shape, the rest as D1 does."""
+    post = D1._post
+    kept: dict[bytes, tuple[int, Any, str]] = {}
+    spoilt: tuple[int, int, Callable[[list[dict[str, Any]]], object]] | None = None
+    calls: list[int] = []
+
+    def spoiling(self: D1, body: bytes) -> tuple[int, Any, str]:
+        if body not in kept:
+            kept[body] = post(self, body)
+        status, headers, content = kept[body]
+        found = json.loads(content)
+        if spoilt and spoilt[0] == len(calls):
+            one = found["result"][spoilt[1]]
+            one["results"] = spoilt[2](one["results"])
+        calls.append(len(found["result"]))
+        return status, headers, json.dumps(found)
+
+    monkeypatch.setattr(D1, "_post", spoiling)
+    name, *rest = USES[use]
+
+    def used() -> Any:
+        calls.clear()
+        return invoked(cloudflare, name, "--d1", "account/catalogue", *rest)
+
+    whole = used()
+    assert isinstance(whole.exception, SystemExit) == (use == "an unknown document")
+    places = [(call, place) for call, size in enumerate(list(calls)) for place in range(size)]
+    assert len(places) > 6
+    refused = 0
+    for call, place in places:
+        for shape, spoil in MISSHAPEN.items():
+            spoilt = (call, place, spoil)
+            done = used()
+            where = (call, place, shape)
+            assert done.exception is None or isinstance(done.exception, SystemExit), (where, done.exception)
+            if done.exit_code:
+                refused += 1
+            elif shape not in ("no rows", "texts"):  # which may be what D1 says
+                assert done.output == whole.output, where
+    assert refused > len(places) * 5
+
+
+def test_a_document_that_goes_while_it_is_asked_for_is_said(
+    cloudflare: Cloudflare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are gone from any later call."""
+    batch = D1.batch
+    for name, question in (
+        ("rows_by_ids", "wages by sector"),
+        ("rows_by_ids", "wages xyzzy"),
+        ("texts_by_rowids", "pay"),
+    ):
+        with connected(cloudflare) as remote:
+            gone = remote._statements[name]
+
+            def without(self: D1, statements: Any, gone: str = gone) -> Any:
+                answer = batch(self, statements)
+                rows = [
+                    type(found)(found[1:]) if sql == gone else found
+                    for (sql, _), found in zip(statements, answer.rows, strict=True)
+                ]
+                return answer._replace(rows=rows)
+
+            monkeypatch.setattr(D1, "batch", without)
+            with pytest.raises(DatabaseError, match="a document of the answer is gone"):
+                remote.search(question).as_json()
+            monkeypatch.setattr(D1, "batch", batch)
+
+
 # The command line -----------------------------------------------------------------------------------------------
 
 
@@ -216,21 +342,28 @@ def test_the_command_line_searches_and_fetches_over_d1(cloudflare: Cloudflare, d
     here = CliRunner().invoke(main, ["fetch", database, "W1", "--json"])
     there = invoked(cloudflare, "fetch", "--d1", ADDRESS, "W1", "--json")
     assert (there.exit_code, there.output) == (0, here.output)
-    there = invoked(cloudflare, "search", "--d1", "account/catalogue", "wages", "--count")
-    assert there.exit_code == 1
-    assert there.output == (
-        "Error: d1://account/catalogue: Facets, filters, counts and explanations need the catalogue's file; over D1 "
-        "there are search, fetch and check\n"
-    )
     there = invoked(cloudflare, "search", "--d1", "jobs.db", "wages")
     assert (there.exit_code, "“d1://jobs.db” is no address of a D1 database" in there.output) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [["--limit", "11"], ["--limit", "6", "--offset", "5"], ["--offset", "10"], ["--count"], ["--facet", "unit"],
+     ["--where", "unit=EUR"], ["--explain"], ["--explain", "--id", "W1"], ["--where", "unit"]],
+)  # fmt: skip
+def test_what_cannot_be_asked_over_d1_is_said_before_anything_is_sent(more: list[str]) -> None:
+    with scripted((200, {}, b"{}")) as server:
+        environment = {"CLOUDFLARE_API_TOKEN": TOKEN, "CLOUDFLARE_API_BASE_URL": server.url}
+        done = CliRunner().invoke(main, ["search", "--d1", "account/catalogue", "wages", *more], env=environment)
+        assert (done.exit_code, server.asked) == (2, [])
+        assert "Usage" in done.stderr
 
 
 def test_check_finds_a_sound_catalogue_sound_and_a_damaged_one_not(fresh: Cloudflare, database: str) -> None:
     fresh.load(database)
     done = invoked(fresh, "check", "--d1", "account/catalogue")
     assert done.exit_code == 0, done.output
-    assert [line.split(maxsplit=1)[0] for line in done.output.splitlines()] == ["ok"] * 5
+    assert [line.split(maxsplit=1)[0] for line in done.output.splitlines()] == ["ok"] * 6
     fresh.send(sql="UPDATE documents SET title_lc = 'wage by sector' WHERE id = 'W1'")
     done = invoked(fresh, "check", "--d1", "account/catalogue", "--json")
     assert (done.exit_code, json.loads(done.output)["faults"]) == (
@@ -243,6 +376,43 @@ def test_check_finds_a_sound_catalogue_sound_and_a_damaged_one_not(fresh: Cloudf
     faults = json.loads(invoked(fresh, "check", "--d1", "account/catalogue", "--json").output)["faults"]
     assert "the catalogue says 15 documents and holds 14" in faults
     assert any(fault.startswith("the index has ") for fault in faults)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM vocabulary WHERE asked = 'labor'",
+        "DELETE FROM words WHERE word = 'wages'",
+        "DELETE FROM trigrams WHERE trigram = 'wag'",
+        "DELETE FROM trigram_counts WHERE trigram = 'wag'",
+        "DELETE FROM folding WHERE key = 'é'",
+        "DELETE FROM id_starts",
+        "DELETE FROM stopwords WHERE word = 'the'",
+        "DELETE FROM rules WHERE position = 1",
+        "DELETE FROM spellings",
+        "INSERT INTO prefixes VALUES ('w', 5000)",
+        "DELETE FROM statements WHERE name = 'facet_counts'",
+        "DELETE FROM catalog WHERE key = 'rows'",
+    ],
+)
+def test_check_finds_every_table_from_which_rows_are_gone(
+    fresh: Cloudflare, database: str, tmp_path: Path, statement: str
+) -> None:
+    fresh.load(database)
+    fresh.send(batch=[statement])
+    done = invoked(fresh, "check", "--d1", "account/catalogue", "--json")
+    local = tmp_path / "local.db"
+    local.write_bytes(Path(database).read_bytes())
+    with closing(sqlite3.connect(local, isolation_level=None)) as connection:
+        connection.execute(statement)
+    here = CliRunner().invoke(main, ["check", str(local), "--json"])
+    table = statement.split()[2]
+    for said in (done, here):
+        assert said.exit_code == 1
+        assert any(
+            fault.startswith((f"the table {table} should have", 'the entry "rows"'))
+            for fault in json.loads(said.output)["faults"]
+        )
 
 
 # Faults ---------------------------------------------------------------------------------------------------------

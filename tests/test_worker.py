@@ -250,6 +250,28 @@ def test_a_database_that_is_empty_is_an_error_and_never_an_empty_answer(tmp_path
         assert status == 503 and "it holds no catalogue; load seed.sql into it" in json.loads(body)["error"]
 
 
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        (["DROP TABLE documents_fts"], "its full-text index is missing"),
+        (["INSERT INTO documents_fts(documents_fts) VALUES ('delete-all')"], "its full-text index is empty"),
+    ],
+)
+def test_healthz_and_calls_say_what_to_load_where_the_index_is_missing_or_empty(
+    tmp_path: Path, statements: list[str], said: str
+) -> None:
+    """As after the first part of a script, or after its index was made and not yet filled."""
+    built([{"id": "1", "title": "Wages"}], to=tmp_path / "one.db")
+    with exported(tmp_path / "one.db") as edge:
+        edge.cloudflare.send(batch=statements)
+        status, _, body = edge.post(b"", path="/healthz", method="GET")
+        wanted = f"{said}; load the rest of seed.sql, or seed.index.sql after seed.data.sql"
+        assert (status, json.loads(body)["ok"]) == (503, False)
+        assert wanted in json.loads(body)["error"]
+        for tool, arguments in (("search", {"query": "wages"}), ("search", {"query": "xyzzy"}), ("fetch", {"id": "1"})):
+            assert wanted in edge.error(tool, **arguments)
+
+
 def test_pages_of_other_origins_are_refused(server: Edge) -> None:
     ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
     own = f"http://127.0.0.1:{server.port}"

@@ -100,11 +100,10 @@ def odd_calls(number: int) -> Iterator[tuple[Any, Any]]:
 
 @pytest.fixture(scope="module")
 def in_python(database: str) -> Iterator[Callable[[Any, Any], dict[str, Any]]]:
-    """The server in Python, without its transports, within the Worker's bounds."""
+    """The server in Python, without its transports."""
     shelf = Shelf.of_files([database])
     texts = Texts("en")
     search, fetch = search_and_fetch(Corpora.of(shelf), texts)
-    search = replace(search, hidden={**search.hidden, "offset": {"type": "integer", "minimum": 0, "maximum": 9}})
     serving = Serving(texts, caller=lambda _: shelf)
 
     def called(name: Any, arguments: Any) -> dict[str, Any]:
@@ -137,6 +136,8 @@ def test_the_whole_answer_is_that_of_python(
             if here["isError"]:
                 texts = [NEAREST.sub("", one["content"][0]["text"]) for one in (here, there)]
                 assert texts[0] == texts[1], (name, arguments)
+            elif there["structuredContent"].get("notes", [""])[-1].startswith("This server gives the first 10"):
+                assert there["structuredContent"]["results"] == []
             elif here["structuredContent"].get("relaxed"):
                 mine, theirs = here["structuredContent"], there["structuredContent"]
                 assert theirs.get("warnings") == mine.get("warnings"), (name, arguments)
@@ -144,6 +145,18 @@ def test_the_whole_answer_is_that_of_python(
                 assert there["structuredContent"] == without_nearest(here["structuredContent"]), (name, arguments)
                 compared += 1
     assert compared > 300
+
+
+@pytest.mark.parametrize("offset", [10, 20, 1_000_000])
+def test_behind_the_tenth_document_the_page_is_empty_and_that_is_said(wire: Wire, offset: int) -> None:
+    calls = [
+        {"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": "search", "arguments": arguments}}
+        for n, arguments in enumerate(({"query": "labour", "offset": offset}, {"query": "W1", "offset": offset}))
+    ]
+    many, few = (one["result"]["structuredContent"] for one in wire.answers(json.dumps(calls).encode(), len(calls)))
+    assert many["results"] == few["results"] == []
+    said = "This server gives the first 10 documents of an answer; ask more narrowly to see those behind them."
+    assert many["notes"][-1] == said and said not in few.get("notes", [])
 
 
 def without_nearest(found: dict[str, Any]) -> dict[str, Any]:

@@ -17,15 +17,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from catalog_search.database import FORMAT_VERSION
+from catalog_search import scratch
+from catalog_search.database import FORMAT_VERSION, INDEXED
 from catalog_search.errors import DatabaseError
 from catalog_search.export import Written, export_d1
 from catalog_search.server.aliases import ALIASES, VERBS, WRAPPERS
 from catalog_search.server.corpus import Corpora, Corpus
 from catalog_search.server.shelf import Shelf
-
-LISTED = 10
-"""The documents that the statement `ask` gives."""
 
 PARTS = ("server", "messages", "calls", "tools", "database", "search", "fetch", "text")
 """The pieces of worker.js, in its order."""
@@ -34,9 +32,14 @@ ABOUT = "const ABOUT = null;"
 """The line of worker.js in whose place the catalogue is described."""
 
 
-_TEXTS = ("canonical", "database_failed", "ends_before", "failed", "shortened")
-_BOUNDS = {"offset": {"maximum": LISTED - 1}}
-"""The statement `ask` gives so many documents, and no more can be had."""
+MARKS = {
+    "worker.js": "// A catalogue as an MCP server: ",
+    "README.md": ": a Cloudflare Worker\n\n`worker.js` serves the catalogue “",
+    "seed.sql": "CREATE TABLE documents (",
+}
+"""The files that are written anew → what the first of their lines hold, by which one that was made here is known."""
+
+_TEXTS = ("canonical", "database_failed", "ends_before", "failed", "first_only", "shortened")
 
 
 def export_worker(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> list[Written]:
@@ -51,7 +54,8 @@ def export_worker(path: str | os.PathLike[str], folder: str | os.PathLike[str]) 
         The files that were written.
 
     Raises:
-        DatabaseError: the database cannot be read, has rows that are too long for D1, or a file cannot be written.
+        DatabaseError: the database cannot be read, has rows that are too long for D1, or a file cannot be written:
+            one of its name that was not made here stays as it is, and nothing is written.
     """
     with closing(Shelf.of_files([os.fspath(path)])) as shelf:
         corpora = Corpora.of(shelf)
@@ -60,6 +64,7 @@ def export_worker(path: str | os.PathLike[str], folder: str | os.PathLike[str]) 
             target.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise DatabaseError(f"the folder cannot be made: {problem.strerror}", path=target) from None
+        _refuse_others(target)
         written = export_d1(path, target / "seed.sql")
         described = f"const ABOUT = {json.dumps(about(corpora), ensure_ascii=False)};"
         worker = "\n".join(_part(f"{name}.js") for name in PARTS).replace(ABOUT, described)
@@ -82,6 +87,7 @@ def about(corpora: Corpora) -> dict[str, Any]:
     listed = [as_listed(tool, texts) for tool in tools]
     return {
         "formatVersion": str(FORMAT_VERSION),
+        "indexed": INDEXED,
         "serverInfo": {"name": corpora.name, "title": corpora.title, "version": version("catalog-search")},
         "capabilities": {"tools": {"listChanged": False}},
         "instructions": corpora.instructions(),
@@ -92,7 +98,7 @@ def about(corpora: Corpora) -> dict[str, Any]:
                 "tool": tool.name,
                 "main": tool.main,
                 "literal": tool.literal,
-                "hidden": {key: {**schema, **_BOUNDS.get(key, {})} for key, schema in tool.hidden.items()},
+                "hidden": tool.hidden,
                 "example": tool.example,
                 "blank": [[name, json.dumps(value)] for name, value in tool.blank().items()],
             }
@@ -130,9 +136,32 @@ def _filled(text: str, corpus: Corpus) -> str:
     return re.sub(r"\b(NAME|TITLE|DOCUMENTS|EXAMPLE|VERSION)\b", lambda found: values[found[0]], text)
 
 
+def _refuse_others(folder: Path) -> None:
+    """Refuse to write over files that were not made here."""
+    others = [
+        name for name, mark in MARKS.items() if os.path.lexists(folder / name) and not _holds(folder / name, mark)
+    ]
+    if others:
+        raise DatabaseError(
+            f"{' and '.join(others)} there: not of “catalog-search export worker”; "
+            "name another folder, or take away what is there first",
+            path=folder,
+        )
+
+
+def _holds(path: Path, mark: str) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return mark in file.read(1_000)
+    except OSError as problem:
+        raise DatabaseError(f"cannot be read: {problem.strerror}", path=path) from None
+
+
 def _written(target: Path, text: str) -> Written:
     try:
-        target.write_text(text, "utf-8", newline="\n")
+        size = scratch.write(target, [text.encode()])
     except OSError as problem:
-        raise DatabaseError(f"cannot be written: {problem.strerror}", path=target) from None
-    return Written(str(target), 0, len(text.encode()))
+        raise DatabaseError(f"cannot be written: {problem.strerror or problem}", path=target) from None
+    return Written(str(target), 0, size)

@@ -22,8 +22,12 @@ async function known(env, within = KNOWN_FOR) {
       ["SELECT key, sentence FROM messages"],
       ["SELECT word, spelled FROM spellings"],
       ["SELECT kind, form FROM rules WHERE kind IN ('elision', 'possessive') ORDER BY position"],
+      [ABOUT.indexed],
     ]);
   } catch (problem) {
+    if (/no such table: documents_fts/.test(String(problem))) {
+      throw new Unfit("its full-text index is missing; load the rest of seed.sql, or seed.index.sql after seed.data.sql");
+    }
     if (/no such (table|column)/.test(String(problem))) {
       console.error(String(problem));
       throw new Unfit("it holds no catalogue; load seed.sql into it");
@@ -35,6 +39,10 @@ async function known(env, within = KNOWN_FOR) {
   });
   if (catalog.get("format_version") !== ABOUT.formatVersion) {
     throw new Unfit("it has another format version than this Worker; export the catalogue anew");
+  }
+  // An index that was never filled finds nothing, which would look like an answer.
+  if (!rows[5][0].indexed) {
+    throw new Unfit("its full-text index is empty; load the rest of seed.sql, or seed.index.sql after seed.data.sql");
   }
   const value = {
     catalog,

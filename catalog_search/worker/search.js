@@ -60,6 +60,9 @@ async function search(env, { query, limit = PAGE, offset = 0 }) {
       notes.push(say("unknown_words", { words: named(nowhere, say) }));
     }
   }
+  if (offset >= PAGE && rows.length === PAGE) {
+    notes.push(told("first_only", { limit: PAGE }));
+  }
   const results = rows.slice(offset, offset + limit).map(({ id, title, url }) => ({
     id,
     title: shortened(title, LONGEST_TITLE, true),
