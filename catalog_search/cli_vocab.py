@@ -275,6 +275,7 @@ def vocab_accept(
     A judged answer is lost when a right document leaves the first page and none as right takes its place, or
     when a question without a strict answer gets one that holds no right document. Each loss is printed with
     the pair, the question and the id, and the exit status is 1, unless --allow names the pair's asked word.
+    Judged ids that no document has are counted; it is an error if there are no others.
     For a build's checks: OLD.yaml is the vocabulary as it was, NEW.yaml as it would be.
 
     \b
@@ -293,18 +294,23 @@ def vocab_accept(
                 raise click.BadParameter(f"no pair of “{asked}” changes", param_hint="--allow")
             allowed += found
         with progress_bar("Asking", "questions", shown=not json_) as progress:
-            compared = between.compare(chain(*map(judged_questions, judged)), progress)
+            questions = list(chain(*map(judged_questions, judged)))
+            unknown = between.judged(questions)
+            compared = between.compare(questions, progress)
     refused = refusals(compared, allowed)
     better = sum(one.verdict == "better" for one in compared)
     if json_:
         print_json({
             "database": database, "old": old, "new": new, "accepted": not refused,
-            "changes": [one.as_json() for one in between.changes], "questions": len(compared), "better": better,
+            "changes": [one.as_json() for one in between.changes], "judged": len(questions),
+            "unknown_ids": unknown, "questions": len(compared), "better": better,
             "refused": [
                 {**one.as_json(), "pairs": [change.as_json() for change in one.blamed()]} for one in refused
             ],
         })  # fmt: skip
     else:
+        if unknown:
+            click.secho(f"{count(unknown, 'judged id')} that no document has: not checked", fg="yellow", err=True)
         for one in refused:
             for change in one.blamed():
                 print_change(change)
