@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catalog_search.options import as_json, database
-from catalog_search.terminal import count, print_json, progress_bar, table, visible
+from catalog_search.terminal import count, in_line, print_json, progress_bar, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def vocab_suggest(database: str, file: str | None, way: str | None, field: str |
         told = click.style("worth adopting", fg="green") if is_adopted(change) else "not worth adopting"
         click.echo(f"{name}: {told}. {change.said()}")
     for bad in found.bad_lines[:SHOWN]:
-        click.secho(visible(f"{file}, line {bad.line}: {bad.reason}"), fg="yellow", err=True)
+        click.secho(f"{visible(str(file))}, line {bad.line}: {in_line(bad.reason)}", fg="yellow", err=True)
     if found.bad > SHOWN:
         click.secho(f"and {found.bad - SHOWN:,} more lines without a question", fg="yellow", err=True)
     click.secho(count(len(found.candidates), "candidate"), dim=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catalog_search.options import as_json, database
-from catalog_search.terminal import count, print_json, print_pairs, progress_bar, some, visible
+from catalog_search.terminal import count, in_line, print_json, print_pairs, progress_bar, some, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -70,8 +70,10 @@ def misses(log: str, db: str | None, column: str | None, redact: bool, json_: bo
     print_bad_lines([(log, one) for one in found.bad_lines], found.bad)
     width = max((len(f"{one.count:,}") for one in listed), default=0)
     for one in listed:
-        click.echo(f"  {one.count:>{width},}  {visible(one.query)}", nl=False)
-        near = [f"{word}: {', '.join(words)}" if words else word for word, words in one.unknown.items()]
+        click.echo(f"  {one.count:>{width},}  {in_line(one.query)}", nl=False)
+        near = [
+            f"{in_line(word)}: {', '.join(words)}" if words else in_line(word) for word, words in one.unknown.items()
+        ]
         click.secho(f"  ({visible('; '.join(near))})" if near else "", dim=True)
     told = f", {found.untold:,} of which the log does not say whether they had results" if found.untold else ""
     click.secho(f"{count(found.questions, 'question')}, {found.missed:,} without a strict answer{told}", dim=True)
@@ -80,7 +82,7 @@ def misses(log: str, db: str | None, column: str | None, redact: bool, json_: bo
 def print_bad_lines(lines: Sequence[tuple[str, BadLine]], total: int) -> None:
     """Name the first lines of logs that hold no question, on standard error."""
     for log, one in lines[:SHOWN]:
-        click.secho(visible(f"{log}, line {one.line}: {one.reason}"), fg="yellow", err=True)
+        click.secho(f"{visible(log)}, line {one.line}: {in_line(one.reason)}", fg="yellow", err=True)
     if total > SHOWN:
         click.secho(f"and {total - SHOWN:,} more lines without a question", fg="yellow", err=True)
 
@@ -245,7 +247,7 @@ def vocab_diff(
         print_change(change)
         found = of_change.get(change, [])
         for query, effect in found[:SHOWN]:
-            click.echo(f"    {visible(query)}: {visible(what_it_does(effect))}")
+            click.echo(f"    {in_line(query)}: {visible(what_it_does(effect))}")
         if len(found) > SHOWN:
             click.secho(f"    and {len(found) - SHOWN:,} more questions", dim=True)
     print_verdicts(one for one in compared if one.verdict != "same")
@@ -326,7 +328,7 @@ def vocab_accept(
 
 def why_refused(one: Compared) -> str:
     """Return what a change does to a judged question that is refused, in a sentence."""
-    question = f"“{one.question.query}” ({one.question.path}, line {one.question.line})"
+    question = f"“{in_line(one.question.query)}” ({one.question.path}, line {one.question.line})"
     if one.lost:
         return f"{question} loses {', '.join(one.lost)} from the first page"
     right, instead = ", ".join(list(one.question.grades)[:3]), ", ".join(one.after.ids[:3])
@@ -352,4 +354,4 @@ def print_verdicts(compared: Iterable[Compared]) -> None:
         else:
             before, after = one.before.kind, one.after.kind
         colour = "green" if one.verdict == "better" else "red"
-        click.echo(f"{click.style(one.verdict, fg=colour)}  {visible(one.question.query)}: {before} → {after}")
+        click.echo(f"{click.style(one.verdict, fg=colour)}  {in_line(one.question.query)}: {before} → {after}")

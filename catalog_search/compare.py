@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catalog_search.errors import SourceError
 from catalog_search.expansion import key_of
-from catalog_search.questionlog import BadLine, read_log
+from catalog_search.questionlog import BadLine, read_log, without_question
 from catalog_search.relevance import DEPTH, Judged, Outcome, read_judged
 from catalog_search.text import full_folding, normalize
 from catalog_search.vocabulary import Pair, Vocabulary
@@ -332,12 +332,17 @@ def judged_questions(path: str) -> Iterator[Question]:
 def logged_questions(path: str, column: str | None, bad: Callable[[BadLine], None]) -> Iterator[Question]:
     """Yield the questions of a log, each once, and give lines that hold none to `bad`; see `questionlog`."""
     seen: set[str] = set()
+    first: BadLine | None = None
+    number = 0
     for one in read_log(path, column):
         if isinstance(one, BadLine):
+            first, number = first or one, number + 1
             bad(one)
         elif (key := normalize(one.query)) not in seen:
             seen.add(key)
             yield Question(one.query, {}, path, one.line)
+    if first and not seen:
+        raise without_question(path, number, first)
 
 
 def refusals(compared: Sequence[Compared], allowed: Iterable[Change] = ()) -> list[Compared]:
