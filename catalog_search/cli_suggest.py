@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catalog_search.options import as_json, database
-from catalog_search.terminal import count, print_json, progress_bar, table, visible
+from catalog_search.terminal import count, in_line, print_json, progress_bar, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def vocab_suggest(database: str, file: str | None, way: str | None, field: str |
         told = click.style("worth adopting", fg="green") if is_adopted(change) else "not worth adopting"
         click.echo(f"{name}: {told}. {change.said()}")
     for bad in found.bad_lines[:SHOWN]:
-        click.secho(visible(f"{file}, line {bad.line}: {bad.reason}"), fg="yellow", err=True)
+        click.secho(f"{visible(str(file))}, line {bad.line}: {in_line(bad.reason)}", fg="yellow", err=True)
     if found.bad > SHOWN:
         click.secho(f"and {found.bad - SHOWN:,} more lines without a question", fg="yellow", err=True)
     click.secho(count(len(found.candidates), "candidate"), dim=True)
@@ -91,6 +91,7 @@ def vocab_learn(database: str, judged: str, output: str, as_keywords: bool, json
     two different right documents or more, and more than by chance. A pair stays if it moves judged answers up
     more than down and loses none. The estimate is of questions about other documents: from five parts of the
     questions that share no right document. A gain does not prove sense: read the file before you use it.
+    A file that “vocab learn” wrote is replaced; any other that exists is refused.
 
     With --as-keywords, CSV with the columns id and keywords, for the keywords column of the settings: it helps
     the documents that were asked for, and no others. “evaluate” on other questions shows which is better.

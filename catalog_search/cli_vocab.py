@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catalog_search.options import as_json, database
-from catalog_search.terminal import count, print_json, print_pairs, progress_bar, some, visible
+from catalog_search.terminal import count, in_line, print_json, print_pairs, progress_bar, some, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -70,8 +70,10 @@ def misses(log: str, db: str | None, column: str | None, redact: bool, json_: bo
     print_bad_lines([(log, one) for one in found.bad_lines], found.bad)
     width = max((len(f"{one.count:,}") for one in listed), default=0)
     for one in listed:
-        click.echo(f"  {one.count:>{width},}  {visible(one.query)}", nl=False)
-        near = [f"{word}: {', '.join(words)}" if words else word for word, words in one.unknown.items()]
+        click.echo(f"  {one.count:>{width},}  {in_line(one.query)}", nl=False)
+        near = [
+            f"{in_line(word)}: {', '.join(words)}" if words else in_line(word) for word, words in one.unknown.items()
+        ]
         click.secho(f"  ({visible('; '.join(near))})" if near else "", dim=True)
     told = f", {found.untold:,} of which the log does not say whether they had results" if found.untold else ""
     click.secho(f"{count(found.questions, 'question')}, {found.missed:,} without a strict answer{told}", dim=True)
@@ -80,7 +82,7 @@ def misses(log: str, db: str | None, column: str | None, redact: bool, json_: bo
 def print_bad_lines(lines: Sequence[tuple[str, BadLine]], total: int) -> None:
     """Name the first lines of logs that hold no question, on standard error."""
     for log, one in lines[:SHOWN]:
-        click.secho(visible(f"{log}, line {one.line}: {one.reason}"), fg="yellow", err=True)
+        click.secho(f"{visible(log)}, line {one.line}: {in_line(one.reason)}", fg="yellow", err=True)
     if total > SHOWN:
         click.secho(f"and {total - SHOWN:,} more lines without a question", fg="yellow", err=True)
 
@@ -245,7 +247,7 @@ def vocab_diff(
         print_change(change)
         found = of_change.get(change, [])
         for query, effect in found[:SHOWN]:
-            click.echo(f"    {visible(query)}: {visible(what_it_does(effect))}")
+            click.echo(f"    {in_line(query)}: {visible(what_it_does(effect))}")
         if len(found) > SHOWN:
             click.secho(f"    and {len(found) - SHOWN:,} more questions", dim=True)
     print_verdicts(one for one in compared if one.verdict != "same")
@@ -275,6 +277,7 @@ def vocab_accept(
     A judged answer is lost when a right document leaves the first page and none as right takes its place, or
     when a question without a strict answer gets one that holds no right document. Each loss is printed with
     the pair, the question and the id, and the exit status is 1, unless --allow names the pair's asked word.
+    Judged ids that no document has are counted; it is an error if there are no others.
     For a build's checks: OLD.yaml is the vocabulary as it was, NEW.yaml as it would be.
 
     \b
@@ -293,18 +296,23 @@ def vocab_accept(
                 raise click.BadParameter(f"no pair of “{asked}” changes", param_hint="--allow")
             allowed += found
         with progress_bar("Asking", "questions", shown=not json_) as progress:
-            compared = between.compare(chain(*map(judged_questions, judged)), progress)
+            questions = list(chain(*map(judged_questions, judged)))
+            unknown = between.judged(questions)
+            compared = between.compare(questions, progress)
     refused = refusals(compared, allowed)
     better = sum(one.verdict == "better" for one in compared)
     if json_:
         print_json({
             "database": database, "old": old, "new": new, "accepted": not refused,
-            "changes": [one.as_json() for one in between.changes], "questions": len(compared), "better": better,
+            "changes": [one.as_json() for one in between.changes], "judged": len(questions),
+            "unknown_ids": unknown, "questions": len(compared), "better": better,
             "refused": [
                 {**one.as_json(), "pairs": [change.as_json() for change in one.blamed()]} for one in refused
             ],
         })  # fmt: skip
     else:
+        if unknown:
+            click.secho(f"{count(unknown, 'judged id')} that no document has: not checked", fg="yellow", err=True)
         for one in refused:
             for change in one.blamed():
                 print_change(change)
@@ -320,7 +328,7 @@ def vocab_accept(
 
 def why_refused(one: Compared) -> str:
     """Return what a change does to a judged question that is refused, in a sentence."""
-    question = f"“{one.question.query}” ({one.question.path}, line {one.question.line})"
+    question = f"“{in_line(one.question.query)}” ({one.question.path}, line {one.question.line})"
     if one.lost:
         return f"{question} loses {', '.join(one.lost)} from the first page"
     right, instead = ", ".join(list(one.question.grades)[:3]), ", ".join(one.after.ids[:3])
@@ -346,4 +354,4 @@ def print_verdicts(compared: Iterable[Compared]) -> None:
         else:
             before, after = one.before.kind, one.after.kind
         colour = "green" if one.verdict == "better" else "red"
-        click.echo(f"{click.style(one.verdict, fg=colour)}  {visible(one.question.query)}: {before} → {after}")
+        click.echo(f"{click.style(one.verdict, fg=colour)}  {in_line(one.question.query)}: {before} → {after}")

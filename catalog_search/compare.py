@@ -16,8 +16,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catalog_search.errors import SourceError
 from catalog_search.expansion import key_of
-from catalog_search.questionlog import BadLine, read_log
+from catalog_search.questionlog import BadLine, read_log, without_question
 from catalog_search.relevance import DEPTH, Judged, Outcome, read_judged
 from catalog_search.text import full_folding, normalize
 from catalog_search.vocabulary import Pair, Vocabulary
@@ -244,16 +245,38 @@ class Comparison:
         self._tell_apart(found)
         return found
 
+    def judged(self, questions: Sequence[Question]) -> int:
+        """Return how many right ids of judged questions the catalogue does not have; nothing can lose those.
+
+        Raises:
+            SourceError: there is no question, or none has a right id that the catalogue has.
+        """
+        path = ", ".join(dict.fromkeys(one.path for one in questions))
+        ids = {id for one in questions for id in one.grades}
+        unknown = len(ids) - len(self._known(ids))
+        if not ids:
+            raise SourceError("no judged question: there is nothing that a change could lose")
+        if unknown == len(ids):
+            raise SourceError(
+                f"no document has any of its {unknown:,} right ids, such as “{next(iter(questions[0].grades))}”: "
+                "it was judged on another catalogue",
+                path=path,
+            )
+        return unknown
+
     def _answerable(self, question: Question) -> Question:
         """Return a question without the right ids that no document has: nothing can lose them."""
         if not question.grades:
             return question
+        return question._replace(grades={id: question.grades[id] for id in self._known(question.grades)})
+
+    def _known(self, ids: Iterable[str]) -> list[str]:
+        """Return those of different ids that documents have."""
         with self._catalog.errors():
             known = self._catalog.connection().execute(
-                "SELECT id FROM documents WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(question.grades)),),
+                "SELECT id FROM documents WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
             )
-            return question._replace(grades={id: question.grades[id] for (id,) in known})
+            return [id for (id,) in known]
 
     def _tell_apart(self, found: list[Compared]) -> None:
         """Note what each change does to the questions that it meets: where there are several, take each back alone."""
@@ -309,12 +332,17 @@ def judged_questions(path: str) -> Iterator[Question]:
 def logged_questions(path: str, column: str | None, bad: Callable[[BadLine], None]) -> Iterator[Question]:
     """Yield the questions of a log, each once, and give lines that hold none to `bad`; see `questionlog`."""
     seen: set[str] = set()
+    first: BadLine | None = None
+    number = 0
     for one in read_log(path, column):
         if isinstance(one, BadLine):
+            first, number = first or one, number + 1
             bad(one)
         elif (key := normalize(one.query)) not in seen:
             seen.add(key)
             yield Question(one.query, {}, path, one.line)
+    if first and not seen:
+        raise without_question(path, number, first)
 
 
 def refusals(compared: Sequence[Compared], allowed: Iterable[Change] = ()) -> list[Compared]:

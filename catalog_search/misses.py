@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from catalog_search.errors import SourceError
-from catalog_search.questionlog import BadLine, read_log
+from catalog_search.questionlog import BadLine, read_log, without_question
 from catalog_search.text import cut, normalize
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NAMED = 1_000
 """So many bad lines are named; the others are counted."""
+TOLD_EVERY = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def find_misses(
         progress: called now and then with the share of the log that is read and the number of lines.
 
     Raises:
-        SourceError: the log cannot be read, or nothing says which questions had an answer.
+        SourceError: the log cannot be read, no line of it holds a question, or nothing says which had an answer.
     """
     found = Misses(by_catalogue=catalog is not None)
     groups: dict[str, list[int]] = {}  # normal form → how often, and how often without an answer as the log says
@@ -111,6 +112,8 @@ def find_misses(
         counts[0] += 1
         counts[1] += one.missed is True
         found.untold += one.missed is None and catalog is None
+    if found.bad_lines and not found.questions:
+        raise without_question(log, found.bad, found.bad_lines[0])
     found.distinct = len(groups)
     if catalog is None and found.untold and found.untold == found.questions:
         raise SourceError(
@@ -120,9 +123,9 @@ def find_misses(
         if catalog is None:
             if missed:
                 found.misses.append(Miss(key, missed, {}))
-        elif not catalog.search(typed[key], limit=1, relax=False).total:
-            found.misses.append(Miss(key, count, catalog.unknown_words(typed[key])))
-        if progress:
+        elif (unknown := catalog.missed(typed[key])) is not None:
+            found.misses.append(Miss(key, count, unknown))
+        if progress and (number % TOLD_EVERY == 0 or number == len(groups)):
             progress(share + (1 - share) * number / len(groups), found.questions + found.bad)
     found.misses.sort(key=_order)
     return found

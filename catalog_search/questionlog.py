@@ -80,6 +80,12 @@ def read_log(
         raise SourceError(f"cannot be read: {problem.strerror}", path=path) from None
 
 
+def without_question(path: str, bad: int, first: BadLine) -> SourceError:
+    """Return the error of a log of which no line can be used."""
+    lines = "its line cannot be used" if bad == 1 else f"none of its {bad:,} lines can be used"
+    return SourceError(f"holds no question, {lines}: {first.reason}", path=path, line=first.line)
+
+
 def _told(file: Iterable[str], size: int, progress: Callable[[float | None, int], None]) -> Iterator[str]:
     done = 0
     for number, line in enumerate(file, 1):
@@ -95,8 +101,14 @@ def _json_lines(lines: Iterable[str], names: tuple[str, ...]) -> Iterator[Logged
             continue
         try:
             value = json.loads(text)
-        except (ValueError, RecursionError) as problem:
-            yield BadLine(number, f"not JSON: {getattr(problem, 'msg', 'nested too deeply')}")
+        except json.JSONDecodeError as problem:
+            yield BadLine(number, f"not JSON: {problem.msg}")
+            continue
+        except RecursionError:
+            yield BadLine(number, "not JSON: nested too deeply")
+            continue
+        except ValueError:  # Python reads no integer of more than some thousand digits
+            yield BadLine(number, "a number has too many digits")
             continue
         if not isinstance(value, dict):
             yield BadLine(number, 'not an object such as {"query": "…"}')

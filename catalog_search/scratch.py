@@ -166,8 +166,13 @@ def write(target: str | os.PathLike[str], pieces: Iterable[bytes]) -> int:
     return size
 
 
-def replace(target: str | os.PathLike[str], content: bytes, expected: bytes) -> None:
+def replace(target: str | os.PathLike[str], content: bytes, expected: bytes | None) -> None:
     """Replace what a file holds, at once or not at all; a link to it stays one, and its permissions stay.
+
+    Args:
+        target: the file.
+        content: what it shall hold.
+        expected: what it holds; None if it is not there.
 
     Raises:
         OSError: it cannot be written, or holds something else than expected: somebody saved it meanwhile.
@@ -176,7 +181,7 @@ def replace(target: str | os.PathLike[str], content: bytes, expected: bytes) -> 
     try:
         scratch.forget_name()
         scratch.write(content)
-        if scratch.target.read_bytes() != expected:
+        if (scratch.target.read_bytes() if os.path.lexists(scratch.target) else None) != expected:
             raise OSError("it was changed by somebody else meanwhile; try again")
         scratch.publish()
     finally:

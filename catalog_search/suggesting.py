@@ -17,7 +17,7 @@ from catalog_search import harvesting, proposing
 from catalog_search.candidates import Lexicon, Proposal
 from catalog_search.errors import QueryError
 from catalog_search.judging import Change, Ranks
-from catalog_search.questionlog import BadLine, Logged, read_log
+from catalog_search.questionlog import BadLine, Logged, read_log, without_question
 from catalog_search.relevance import read_judged
 from catalog_search.thesaurus import labels
 from catalog_search.trial import Trial
@@ -97,30 +97,43 @@ def _proposals(lexicon: Lexicon, way: str | None, file: str | None, field: str |
 
 def _logged(lexicon: Lexicon, file: str, progress: Callable[[float | None, int], None] | None) -> Suggestions:
     bad: list[BadLine] = []
-    number = 0
+    number = read = 0
 
     def questions() -> Iterator[Logged]:
-        nonlocal number
+        nonlocal number, read
         for one in read_log(file, progress=progress):
             if isinstance(one, Logged):
+                read += 1
                 yield one
                 continue
             number += 1
             if len(bad) < NAMED:
                 bad.append(one)
 
-    found = lexicon.measured(harvesting.from_log(lexicon, questions()))
-    return Suggestions(found, {}, number, bad)
+    proposals = harvesting.from_log(lexicon, questions())
+    if bad and not read:
+        raise without_question(file, number, bad[0])
+    return Suggestions(_one_way(lexicon, lexicon.measured(proposals)), {}, number, bad)
 
 
 def _judged(lexicon: Lexicon, file: str) -> Suggestions:
     judged = list(read_judged(file))
     asked = harvesting.asked_words(lexicon, (one.query for one in judged))
     ways = harvesting.from_words(lexicon, asked)
-    candidates = lexicon.measured(one for proposals in ways.values() for one in proposals)
+    candidates = _one_way(lexicon, lexicon.measured(one for proposals in ways.values() for one in proposals))
     # Several ways may find one pair: it counts for each of them.
-    measured = {way: lexicon.measured(proposals) for way, proposals in sorted(ways.items())}
+    measured = {way: _one_way(lexicon, lexicon.measured(proposals)) for way, proposals in sorted(ways.items())}
     return Suggestions(candidates, ways_judged(Ranks(lexicon.catalog, judged), measured))
+
+
+def _one_way(lexicon: Lexicon, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates without those that lead back what one of a larger gain leads: where both words are asked."""
+    kept: dict[tuple[str, str], Candidate] = {}
+    for one in candidates:
+        asked, source = lexicon.key(one.asked), lexicon.key(one.source)
+        if (source, asked) not in kept:
+            kept[asked, source] = one
+    return list(kept.values())
 
 
 def ways_judged(

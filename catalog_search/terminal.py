@@ -28,6 +28,10 @@ def print_json(value: object) -> None:
     click.echo(_UNSAFE.sub(lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text))
 
 
+LONGEST_IN_LINE = 200
+"""Characters of a question, or of a reason, that are shown."""
+
+
 def visible(text: str, keep: str = "") -> str:
     """Return text without what could steer a terminal: a space for a line's end or a tab, else a sign.
 
@@ -35,6 +39,15 @@ def visible(text: str, keep: str = "") -> str:
     'Wages by sector�[2J'
     """
     return _UNSAFE.sub(lambda match: match[0] if match[0] in keep else " " if match[0].isspace() else "\ufffd", text)
+
+
+def in_line(text: str) -> str:
+    """Return text of any length as it is shown in one line: its beginning, as `visible` shows it.
+
+    >>> in_line("wages " * 100_000).endswith("wages wag…")
+    True
+    """
+    return visible(text if len(text) <= LONGEST_IN_LINE else f"{text[: LONGEST_IN_LINE - 1]}…")
 
 
 class progress_bar:

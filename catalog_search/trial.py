@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from catalog_search.catalog import SUGGESTED_LEAST, Catalog
 from catalog_search.documents import rare_characters
 from catalog_search.expansion import expand
+from catalog_search.ranking import Planner
 from catalog_search.relaxing import Relaxed
 from catalog_search.text import cut, full_folding
 from catalog_search.vocabulary import Vocabulary
@@ -49,6 +50,7 @@ class Trial(Catalog):
         self._own = (self.info, self._longest)
         self._used: Vocabulary | None = None
         self._rare: set[str] = set()
+        self._near: dict[str, list[str]] = {}
 
     def connection(self) -> sqlite3.Connection:
         """Return this thread's connection to the database, which is open for reading only."""
@@ -99,12 +101,17 @@ class Trial(Catalog):
         expand(question, self._language, folding, find, self._longest)
         return found
 
-    def unknown_words(self, question: str) -> dict[str, list[str]]:
-        """Return the words of a question that occur nowhere, each with the nearest words that do, nearest first."""
+    def missed(self, question: str) -> dict[str, list[str]] | None:
+        """Return the words of a question that occur nowhere, each with the nearest words that do, nearest first.
+
+        None if it has a strict answer. Without what else an answer says, for logs of many questions; the nearest words
+        are looked for once for each word.
+        """
         with self.errors():
             connection = self.connection()
             asked, _ = self._ask(question)
-            relaxed = Relaxed(connection, self._statements, self._language, self._figures)
+            if asked.raw.strip() and Planner(connection, self._statements, asked).first(1).total:
+                return None
             found: dict[str, list[str]] = {}
             for one in self._unknown(asked):
                 words = one.term.split(" ")
@@ -112,9 +119,15 @@ class Trial(Catalog):
                     # of a phrase or compound that does not occur, words may
                     sql = self._statements["words_by_start"]
                     if len(words) == 1 or not connection.execute(sql, (word, word + "{", 1)).fetchone():
-                        near = [other for other, _, likeness in relaxed.nearest(word) if likeness >= SUGGESTED_LEAST]
-                        found.setdefault(word, near)
+                        found.setdefault(word, self._nearest_words(word))
             return found
+
+    def _nearest_words(self, word: str) -> list[str]:
+        if word not in self._near:
+            relaxed = Relaxed(self.connection(), self._statements, self._language, self._figures)
+            near = [other for other, _, likeness in relaxed.nearest(word) if likeness >= SUGGESTED_LEAST]
+            self._near[word] = near
+        return self._near[word]
 
     def _find(self, keys: Iterable[str]) -> Mapping[str, Sequence[Source]]:
         return super()._find(keys) if self._used is None else self._used.find(keys)

@@ -178,6 +178,31 @@ def test_accept_needs_a_judged_set(database: Path, tmp_path: Path) -> None:
     assert "j.jsonl, line 1: needs" in done.output
 
 
+def test_a_judged_set_that_can_lose_nothing_accepts_nothing(database: Path, tmp_path: Path) -> None:
+    files = written(tmp_path, [], [pair("toil", "labour")])
+    empty = judged(tmp_path / "empty.jsonl")
+    for options in ([], ["--json"]):
+        done = run("accept", database, *files, "--judged", empty, *options)
+        assert done.exit_code == 1
+        assert "no judged question" in done.stderr
+        foreign = judged(tmp_path / "foreign.jsonl", ("toil", ["x1", "x2"]), ("labour", ["x1"]))
+        done = run("accept", database, *files, "--judged", foreign, "--judged", empty, *options)
+        assert done.exit_code == 1
+        assert "foreign.jsonl: no document has any of its 2 right ids, such as “x1”" in done.stderr
+        assert "accepted" not in done.stdout
+
+
+def test_judged_ids_that_the_catalogue_does_not_have_are_counted(database: Path, tmp_path: Path) -> None:
+    files = written(tmp_path, [], [pair("work", "labour")])
+    questions = judged(tmp_path / "j.jsonl", ("work", ["l4", "x1"]), ("labour", ["x1", "x2"]))
+    done = run("accept", database, *files, "--judged", questions)
+    assert (done.exit_code, done.stderr) == (0, "2 judged ids that no document has: not checked\n")
+    found = json.loads(run("accept", database, *files, "--judged", questions, "--json").stdout)
+    assert (found["accepted"], found["judged"], found["unknown_ids"], found["questions"]) == (True, 2, 2, 1)
+    known = judged(tmp_path / "j.jsonl", ("work", ["l4"]))
+    assert run("accept", database, *files, "--judged", known).stderr == ""
+
+
 # --- the difference
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -303,3 +304,53 @@ def test_what_cannot_be_done_is_said_in_a_line(folder: Path, arguments: list[str
     assert found.exit_code == 1
     assert said in found.stderr
     assert not (folder / "x.yaml").exists()
+
+
+OTHER = b"language: en\nsource_name: mine\npairs: []\n"
+
+
+@pytest.mark.parametrize("more", [[], ["--as-keywords"]])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a.db", "is read, and would be lost"),
+        ("judged.jsonl", "is read, and would be lost"),
+        ("link.jsonl", "is read, and would be lost"),
+        ("other.db", "is a database"),
+        ("mine.yaml", "exists"),
+        ("mine.csv", "exists"),
+        ("folder", "is not a regular file"),
+        ("pipe", "is not a regular file"),
+    ],
+)
+def test_no_file_is_overwritten_that_was_not_learned(
+    folder: Path, tmp_path: Path, name: str, said: str, more: list[str]
+) -> None:
+    for one in ("a.db", "judged.jsonl"):
+        (tmp_path / one).write_bytes((folder / one).read_bytes())
+    (tmp_path / "other.db").write_bytes((folder / "a.db").read_bytes())
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "judged.jsonl")
+    (tmp_path / "mine.yaml").write_bytes(OTHER)
+    (tmp_path / "mine.csv").write_bytes(b"id,keywords\nburn-lung,mine\n")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    found = run("learn", tmp_path / "a.db", tmp_path / "judged.jsonl", "-o", tmp_path / name, *more)
+    assert found.exit_code == 1
+    assert f"{name}: {said}" in found.stderr
+    assert "Traceback" not in found.output
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize("more", [[], ["--as-keywords"]])
+def test_what_was_learned_and_what_is_empty_may_be_written_anew(folder: Path, tmp_path: Path, more: list[str]) -> None:
+    output = tmp_path / "out"
+    output.touch(0o640)
+    arguments = ("learn", folder / "a.db", folder / "judged.jsonl", "-o", output, *more)
+    assert run(*arguments).exit_code == 0
+    first = output.read_bytes()
+    assert first
+    assert run(*arguments).exit_code == 0
+    assert output.read_bytes() == first
+    assert list(tmp_path.iterdir()) == [output]
+    assert output.stat().st_mode & 0o777 == 0o640

@@ -13,12 +13,13 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import built
+from support import built, write_vocabulary
 
 from catalog_search import SourceError
 from catalog_search.cli import main
 from catalog_search.misses import Miss, find_misses
 from catalog_search.questionlog import BadLine, Logged, read_log
+from catalog_search.relaxing import Relaxed
 from catalog_search.trial import Trial
 
 ROWS = [
@@ -237,6 +238,74 @@ def test_what_cannot_be_read_ends_with_one_message(tmp_path: Path, database: Pat
         assert done.exit_code == 1
         assert done.stderr.startswith("Error: ")
         assert "Traceback" not in done.output
+
+
+def test_a_question_is_missed_exactly_if_it_has_no_strict_answer(database: Path) -> None:
+    words = ["unemployment", "rate", "claims", "zebra", "joblesness", "the", "1", "3", "???", "", " ", "\x00a", "x-ray"]
+    with Trial.open(database) as catalog:
+        for one in [*words, *(f"{one} {other}" for one in words for other in words)]:
+            assert (catalog.missed(one) is None) == bool(catalog.search(one, relax=False).total), one
+
+
+def test_the_nearest_words_are_looked_for_once_for_each_word(
+    tmp_path: Path, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    look = Relaxed._look_for_nearest
+
+    def counted(self: Relaxed, word: str) -> list[tuple[str, int, float]]:
+        looked.append(word)
+        return look(self, word)
+
+    monkeypatch.setattr(Relaxed, "_look_for_nearest", counted)
+    log = jsonl(tmp_path / "a.jsonl", *({"query": f"joblesness zebra {number % 7}"} for number in range(700)))
+    told: list[tuple[float | None, int]] = []
+    with Trial.open(database) as catalog:
+        found = find_misses(log, catalog, progress=lambda *one: told.append(one))
+    assert found.missed == 700
+    assert len(looked) == len(set(looked)) <= 9
+    assert told[-1] == (1.0, 700)
+
+
+def test_a_long_number_is_not_called_deep(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"query": "a", "n": {"9" * 10_000}}}\n' + "[" * 100_000 + '\n{"query": "b"}\n', "utf-8")
+    assert questions(str(path)) == (
+        [(3, "b")], [(1, "a number has too many digits"), (2, "not JSON: nested too deeply")],
+    )  # fmt: skip
+
+
+def test_a_log_of_which_no_line_can_be_used_is_an_error(tmp_path: Path, database: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"query": 1}\n{"query": ""}\n', "utf-8")
+    empty = write_vocabulary(tmp_path / "v.yaml", [])
+    commands = [
+        ["misses", path], ["misses", path, "--db", database, "--json"],
+        ["vocab", "suggest", database, "--from", "log", path], ["vocab", "diff", database, empty, empty, "--log", path],
+    ]  # fmt: skip
+    for command in commands:
+        done = CliRunner().invoke(main, [*map(str, command)])
+        assert done.exit_code == 1, command
+        assert 'a.jsonl, line 1: holds no question, none of its 2 lines can be used: "query" is not text' in done.stderr
+    path.write_text("", "utf-8")
+    assert run(path, "--db", database).exit_code == 0
+
+
+def test_a_long_question_is_shown_by_its_beginning(tmp_path: Path, database: Path) -> None:
+    long = {"query": "zebra " * 300_000}
+    word = {"query": "y" * 2_000_000}
+    names = dict.fromkeys(("n" * 1_000_000, "m"), "x")
+    log = jsonl(tmp_path / "a.jsonl", long, word, names)
+    done = run(log, "--db", database)
+    assert done.exit_code == 0
+    assert max(map(len, done.output.splitlines())) < 1_000
+    old, new = (write_vocabulary(tmp_path / f"{n}.yaml", [{"asked": "zebra", "source": n}]) for n in ("rate", "claims"))
+    judged = jsonl(tmp_path / "j.jsonl", {**long, "ids": ["1"]}, {"query": "zebra", "ids": ["1"]})
+    for command, option in (("diff", ["--log", log, "--judged", judged]), ("accept", ["--judged", judged])):
+        done = CliRunner().invoke(main, ["vocab", command, *map(str, [database, old, new, *option])])
+        assert done.exit_code == (command == "accept"), done.output[-2_000:]
+        assert "zebra" in done.output
+        assert max(map(len, done.output.splitlines())) < 1_000
 
 
 # --- the log of a server

@@ -244,6 +244,19 @@ def test_judged_questions_say_what_each_way_is_worth(database: str, tmp_path: Pa
     assert found.ways["spelling"].lost == 0
 
 
+def test_of_two_words_that_are_both_asked_one_leads_to_the_other(tmp_path: Path) -> None:
+    titles = ["Labour force", "Labour costs", "Labor union", "Colour", "Color print", "Color wheel"]
+    rows = [{"id": str(number), "title": title} for number, title in enumerate(titles)]
+    built(rows, to=tmp_path / "a.db")
+    asked = [("labor", "0"), ("labour", "2"), ("color", "3"), ("colour", "4")]
+    judged = written(tmp_path / "judged.jsonl", *({"query": query, "ids": [id]} for query, id in asked))
+    log = written(tmp_path / "log.jsonl", *({"query": query} for query, _ in asked))
+    for way, file in (("judged", judged), ("log", log)):
+        assert {one[:2] for one in pairs(str(tmp_path / "a.db"), way, file)} == {
+            ("labor", "labour"), ("colour", "color"),
+        }, way  # fmt: skip
+
+
 # --- thesauri
 
 TURTLE = """
