@@ -593,8 +593,9 @@ def serve(
         catalog-search serve --config serve.yaml
         catalog-search serve --upstream http://127.0.0.1:9000/mcp --http 127.0.0.1:8787
     """
-    from catalog_search.server.upstream_settings import load_upstream, names_upstream
+    from catalog_search.server.upstream_settings import check_variables, load_upstream, names_upstream
 
+    check_variables()
     if upstream or (config is not None and names_upstream(config)):
         own = {"http": "listen", "tools": "tools", "log_level": "log_level"}
         refused = [name for name in ("databases", *options) if name not in own and context.params[name]]

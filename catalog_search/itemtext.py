@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 STARTS = 2_000
@@ -18,9 +18,12 @@ SHOWN = 200
 """Characters of a text that cannot be read that are shown."""
 MOST_BYTES, MOST_VALUES, DEEPEST = 64 * 1024, 1_000, 16
 """UTF-8 bytes of an item as JSON, values in it, and levels."""
+_PRUNED = 4 * DEEPEST
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.S)
 _OPENING = re.compile(r"[\[{]")
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{\]}]', re.S)
+_TOO_MUCH = f"it has more than {MOST_VALUES:,} values, or {DEEPEST} levels"
 
 
 class Broken(NamedTuple):
@@ -45,7 +48,7 @@ def items_of(text: str) -> list[Any]:
     if thought := _THOUGHT.match(text):
         text = text[thought.end() :]
     try:
-        return _unwrapped(_decoder.decode(text.strip()))
+        return [_bounded(item) for item in _unwrapped(_decoder.decode(text.strip()))]
     except (ValueError, RecursionError):
         pass
     found: list[Any] = []
@@ -55,7 +58,12 @@ def items_of(text: str) -> list[Any]:
         if opening is None:
             break
         try:
-            value, end = _decoder.raw_decode(text, opening.start())
+            try:
+                value, end = _decoder.raw_decode(text, opening.start())
+            except RecursionError:
+                # The item that is too deep for it stands among others, and is dropped by its name.
+                text = _pruned(text, opening.start())
+                value, end = _decoder.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
             failed = opening.start()
             continue
@@ -63,7 +71,7 @@ def items_of(text: str) -> list[Any]:
         # A figure in brackets beside the answer is not one.
         if not items or any(isinstance(item, dict) for item in items):
             read_any = True
-            found += items
+            found += map(_bounded, items)
     if failed >= end and text[failed : failed + 1] == "{":
         found.append(Broken(_cut(text[failed:]), "it breaks off, or is no JSON"))
     elif not read_any:
@@ -98,6 +106,9 @@ def as_json(item: Any) -> Any:
             return item
     if isinstance(item, Mapping):
         item = dict(item)
+    item = _bounded(item)
+    if isinstance(item, Broken):
+        return item
     try:
         text = json.dumps(item, ensure_ascii=False, allow_nan=False)
         whole = text.encode("utf-8", "replace").decode()
@@ -108,16 +119,53 @@ def as_json(item: Any) -> Any:
         return Broken(found, "it holds half a character")
     if len(text.encode()) > MOST_BYTES:
         return Broken(_cut(text), f"it has more than {MOST_BYTES:,} bytes")
-    values, depth = _size(found)
-    if values > MOST_VALUES or depth > DEEPEST:
-        return Broken(_cut(text), f"it has more than {MOST_VALUES:,} values, or {DEEPEST} levels")
     return found
 
 
-def _size(value: Any) -> tuple[int, int]:
-    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    sizes = [_size(one) for one in inner]
-    return 1 + sum(size for size, _ in sizes), 1 + max((depth for _, depth in sizes), default=0)
+def _bounded(item: Any) -> Any:
+    """Return an item, or `Broken` if it has too many values or levels; no call lies inside another for its depth."""
+    values, open_ones = 1, [_inner(item)]
+    while open_ones:
+        if len(open_ones) > DEEPEST or values > MOST_VALUES:
+            return Broken(_begun(item), _TOO_MUCH)
+        try:
+            inner = next(open_ones[-1])
+        except StopIteration:
+            open_ones.pop()
+            continue
+        values += 1
+        open_ones.append(_inner(inner))
+    return item
+
+
+def _inner(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        return iter(value.values())
+    return iter(value if isinstance(value, list | tuple) else ())
+
+
+def _begun(item: Any) -> str:
+    try:
+        return _cut(json.dumps(item, ensure_ascii=False))
+    except (TypeError, ValueError, RecursionError):
+        return _cut(ascii(type(item)))
+
+
+def _pruned(text: str, start: int) -> str:
+    """Return a text whose JSON from a place on has nothing below a level that no item may have."""
+    parts, depth, kept = [text[:start]], 0, start
+    for token in _TOKEN.finditer(text, start):
+        if token[0] in "[{":
+            depth += 1
+            if depth == _PRUNED:
+                parts.append(text[kept : token.end()])
+        elif token[0] in "]}":
+            if depth == _PRUNED:
+                kept = token.start()
+            depth -= 1
+            if depth == 0:
+                break
+    return "".join([*parts, text[kept:] if depth < _PRUNED else ""])
 
 
 def _cut(text: str) -> str:

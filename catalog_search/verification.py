@@ -7,7 +7,7 @@ decided here, by comparison of texts and values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catalog_search.errors import QueryError, nearest
@@ -16,7 +16,7 @@ from catalog_search.itemschema import EVIDENCE, ItemSchema, pointer
 from catalog_search.itemtext import Broken, as_json, items_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 MOST_ITEMS = 50
 """Items that are verified at once."""
@@ -83,13 +83,21 @@ def verify_items(
     wanted = required_paths(require, checked)
     if isinstance(items, Mapping):
         items = [items]
+    if not isinstance(items, Iterable):
+        raise QueryError("items are objects, each with its source, or a text that holds them")
     claimed = items_of(items) if isinstance(items, str) else list(items)
     if len(claimed) > MOST_ITEMS:
         raise QueryError(f"{len(claimed):,} items are too many; {MOST_ITEMS} can be verified at once")
+    if not isinstance(sources, Iterable):
+        raise QueryError("sources are mappings, each with id, title, url and text")
     known = []
     for one in sources:
         if not isinstance(one, Mapping):
             raise QueryError("a source is a mapping with id, title, url and text")
+        if not isinstance(one.get("metadata") or {}, Mapping):
+            raise QueryError("the metadata of a source is a mapping")
+        if not isinstance(one.get("keywords") or (), Iterable):
+            raise QueryError("the keywords of a source are a list")
         known.append(Source(one))
         if not known[-1].url:
             raise QueryError(f"the source “{known[-1].id[:60]}” has no url, so that no item could name it")
@@ -153,6 +161,8 @@ def _judged(
         return "schema", fault.path, fault.message
     if url not in by_url:
         return "unknown_source", pointer([key]), "its source was not retrieved: no source has exactly this url"
+    if other := _other_source(item, key, by_url):
+        return "unknown_source", other, "it names a further source that was not retrieved"
     best: tuple[list[str], dict[str, Evidence]] | None = None
     for source in by_url[url]:
         evidence = {pointer(path): source.find(value, path[-1]) for path, value in leaves(item) if path != (key,)}
@@ -165,6 +175,17 @@ def _judged(
         return "not_supported", missing[0], "the source it names does not hold this value"
     item[EVIDENCE] = {path: one.as_json() for path, one in evidence.items()}
     return "", "", ""
+
+
+def _other_source(item: dict[str, Any], key: str, by_url: Mapping[str, Sequence[Source]]) -> str:
+    """Return where an item names one more source, by a web address that is no source's; "" if it does not."""
+    for path, value in leaves(item):
+        if path == (key,) or not isinstance(value, str) or value in by_url:
+            continue
+        named = any(part.replace("_", "").lower() == "sourceurl" for part in path)
+        if named and value.strip().lower().startswith(("http://", "https://")):
+            return pointer(path)
+    return ""
 
 
 def _absent(evidence: Mapping[str, Evidence]) -> int:

@@ -291,9 +291,103 @@ def test_a_session_that_is_not_known_twice_is_an_error() -> None:
 
     with odd(answer) as (url, received), front(settings(url)) as served, served.client() as client:
         text = client.error("web_search", query="wages")
-    assert text == "The upstream server does not know a session that it has just opened."
+    assert text == "The upstream server answered 404 Not Found; the session had just been opened."
     assert [one.get("method") for one in received].count("tools/call") == 2
     assert [one.get("method") for one in received].count("initialize") == 2
+
+
+def refusing(status: int, message: str | None, session: str | None, kind: str = "") -> Any:
+    def answer(asked: dict[str, Any], _: Any) -> dict[str, Any]:
+        if asked.get("method") == "initialize":
+            return {"session": session, "body": json.dumps(opening(asked))}
+        if "id" not in asked:
+            return {"status": 202, "body": ""}
+        error = {"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32000, "message": message}}
+        return {"status": status, "type": kind, "body": json.dumps(error) if not kind else str(message)}
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (400, "query must not mention a parliamentary session", ""),
+        (400, "too many results in this search session", ""),
+        (400, "invalid query: one session of parliament is not a period", ""),
+        (400, "the sessions table is closed", ""),
+        (404, "no such index", ""), (404, "no index of this session", ""), (500, "Session not found", ""),
+        (400, "no such index: session id", "text/plain"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("session", ["a", None])
+def test_a_refusal_is_not_taken_for_an_expired_session(
+    status: int, message: str, kind: str, session: str | None
+) -> None:
+    answer = refusing(status, message, session, kind)
+    with odd(answer) as (url, received), front(settings(url)) as served, served.client() as client:
+        text = client.error("web_search", query="wages")
+    assert text.startswith(f"The upstream server answered {status} ")
+    assert kind or message in text
+    methods = [one.get("method") for one in received]
+    assert (methods.count("tools/call"), methods.count("initialize")) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (404, "Session not found"), (400, "Bad Request: No valid session ID provided"), (400, "Invalid session"),
+        (400, "Bad Request: Mcp-Session-Id header is required"), (400, "session 8a7f-11 has expired"),
+        (404, "Session has been terminated"), (400, "Unknown session"), (400, "The session does not exist"),
+    ],
+)  # fmt: skip
+def test_a_session_that_is_said_to_be_gone_is_opened_once_more_and_then_the_servers_words_are_said(
+    status: int, message: str
+) -> None:
+    for session, times in (("a", 2), (None, 1)):
+        answer = refusing(status, message, session)
+        with odd(answer) as (url, received), front(settings(url)) as served, served.client() as client:
+            text = client.error("web_search", query="wages")
+        assert message in text
+        methods = [one.get("method") for one in received]
+        assert (methods.count("tools/call"), methods.count("initialize")) == (times, times)
+
+
+def test_the_answer_to_another_request_is_passed_over_in_a_stream() -> None:
+    def answer(asked: dict[str, Any], _: Any) -> dict[str, Any]:
+        if asked.get("method") == "initialize":
+            return {"body": json.dumps(opening(asked))}
+        if "id" not in asked:
+            return {"status": 202, "body": ""}
+        others: list[Any] = [99, str(asked["id"]), True, None, asked["id"]]
+        results = [
+            {"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": repr(id)}]}} for id in others
+        ]
+        return {"events": "".join(f"data: {json.dumps(one)}\n\n" for one in results)}
+
+    with odd(answer) as (url, _), front(settings(url)) as served, served.client() as client:
+        assert client.call("web_search", query="wages")["content"] == [{"type": "text", "text": "2"}]
+
+
+@pytest.mark.parametrize("depth", [98, 120, 250, 300, 600, 900, 1_100, 20_000])
+@pytest.mark.parametrize("form", ["body", "events"])
+def test_a_result_that_is_too_deep_is_said_to_be_so(depth: int, form: str) -> None:
+    def answer(asked: dict[str, Any], _: Any) -> dict[str, Any]:
+        if asked.get("method") == "initialize":
+            return {"body": json.dumps(opening(asked))}
+        if "id" not in asked:
+            return {"status": 202, "body": ""}
+        deep = "[" * (depth - 2) + "]" * (depth - 2)
+        result = f'{{"content": [], "structuredContent": {{"a": {deep}}}}}'
+        text = f'{{"jsonrpc": "2.0", "id": {asked["id"]}, "result": {result}}}'
+        return {form: text if form == "body" else f"data: {text}\n\n"}
+
+    with odd(answer) as (url, received), front(settings(url)) as served, served.client() as client:
+        if depth < 100:
+            assert "structuredContent" in client.call("web_search", query="wages")
+        else:
+            text = client.error("web_search", query="wages")
+            assert text == ("The upstream server's answer is nested too deeply to be handed on: more than 100 levels.")
+    assert [one.get("method") for one in received].count("tools/call") == 1
 
 
 def test_a_server_that_dies_in_a_call_is_not_asked_again_until_the_next() -> None:

@@ -18,7 +18,15 @@ from support import cases
 from catalog_search import SettingsError
 from catalog_search.cli import main
 from catalog_search.server.hosts import Address
-from catalog_search.server.upstream_settings import KEYS, PREFIX, Optional, Target, UpstreamSettings, load_upstream
+from catalog_search.server.upstream_settings import (
+    KEYS,
+    OPTIONS,
+    PREFIX,
+    Optional,
+    Target,
+    UpstreamSettings,
+    load_upstream,
+)
 
 URL = "http://127.0.0.1:9000/mcp"
 WRONG = cases("front_settings")
@@ -138,6 +146,22 @@ def test_a_wrong_setting_ends_the_command_with_one_message(tmp_path: Path) -> No
         )
         assert said.exit_code == 1, said.output
         assert said.output.startswith("Error: ") and said.output.count("\n") == 1
+
+
+def test_the_variables_that_are_known_are_the_commands_own() -> None:
+    assert set(OPTIONS) == {one.name for one in main.commands["serve"].params}
+
+
+@pytest.mark.parametrize("arguments", [["--upstream", URL], ["nowhere.db"]])
+def test_a_variable_that_means_nothing_is_an_error_whatever_is_served(arguments: list[str]) -> None:
+    said = run(*arguments, CATALOG_SEARCH_SERVE_LOCAL="pt")
+    assert said.exit_code == 1
+    assert said.output == (
+        "Error: key CATALOG_SEARCH_SERVE_LOCAL: there is no such variable. "
+        'Did you mean "CATALOG_SEARCH_SERVE_LOCALE"?\n'
+    )
+    said = run(*arguments, CATALOG_SEARCH_SERVE_TOOLS="")
+    assert said.output == "Error: key CATALOG_SEARCH_SERVE_TOOLS: is empty; unset it or give it a value\n"
 
 
 @pytest.mark.parametrize(

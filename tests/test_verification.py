@@ -168,6 +168,45 @@ def test_a_deep_item_is_dropped() -> None:
     assert why({**TRUE, "more": item}) == ("not_json", "")
 
 
+@pytest.mark.parametrize("depth", [*range(1, 40), *range(40, 2_000, 37), 480, 481, 600, 989, 990, 1_000, 2_000, 90_000])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_an_item_of_any_depth_is_kept_or_dropped_by_itself(depth: int, opening: str, closing: str) -> None:
+    inner = opening * depth + "1" + closing * depth
+    deep, good = f'{{"w": {inner}, "source_url": "{URL}"}}', f'{{"title": "pay ]}}", "source_url": "{URL}"}}'
+    for text in (f"[{good}, {deep}, {good}]", f'Here:\n```json\n[{good}, {deep}, {good}]\n```\nThat was "all".'):
+        answer = verify_items(text, {}, SOURCES)
+        assert answer["items_extracted"] == 3
+        assert [(one["index"], one["reason"]) for one in answer["dropped"]] == ([(1, "not_json")] * (depth > 14))
+        json.dumps(answer)
+    assert [one["reason"] for one in verify_items([deep], {}, SOURCES)["dropped"]] == ["not_json"] * (depth > 14)
+    value: Any = 1
+    for _ in range(depth):
+        value = [value] if opening == "[" else {"a": value}
+    answer = verify_items([{"w": value, "source_url": URL}, TRUE], {}, SOURCES)
+    assert [one["reason"] for one in answer["dropped"]] == ["not_json"] * (depth > 14)
+
+
+def test_an_item_that_holds_itself_is_dropped() -> None:
+    item: dict[str, Any] = {**TRUE}
+    item["more"] = [item, item]
+    assert why(item) == ("not_json", "")
+
+
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [
+        ({"sourceUrl": "https://forged.example"}, "/sourceUrl"),
+        ({"Source_URL": "HTTPS://forged.example"}, "/Source_URL"),
+        ({"a": [{"source_url": "http://forged.example"}]}, "/a/0/source_url"),
+        ({"a": {"sourceUrl": [URL, " https://forged.example"]}}, "/a/sourceUrl/1"),
+        ({"sourceUrl": URL, "a": {"source_url": SOURCES[1]["url"]}}, ""),
+        ({"sourceUrl": "see above", "link": "https://forged.example"}, ""),
+    ],
+)
+def test_no_further_source_may_be_named_that_is_none(more: dict[str, Any], path: str) -> None:
+    assert why({**TRUE, **more}, schema={}) == (("unknown_source", path) if path else ("", ""))
+
+
 def test_evidence_is_ours_to_say() -> None:
     claim = {**TRUE, "evidence": {"/title": {"match": "exact"}}}
     (kept,) = verify_items([claim], SCHEMA, SOURCES)["items"]
@@ -189,6 +228,13 @@ def test_of_sources_with_one_url_the_one_that_holds_most_is_cited() -> None:
         ({"items": [TRUE] * (MOST_ITEMS + 1)}, "51 items are too many; 50 can be verified at once"),
         ({"sources": [{"id": "x", "title": "X", "text": ""}]}, "the source “x” has no url"),
         ({"sources": ["https://x.example"]}, "a source is a mapping with id, title, url and text"),
+        ({"sources": [None]}, "a source is a mapping with id, title, url and text"),
+        ({"sources": None}, "sources are mappings, each with id, title, url and text"),
+        ({"sources": [{**SOURCES[0], "metadata": ["x"]}]}, "the metadata of a source is a mapping"),
+        ({"sources": [{**SOURCES[0], "keywords": 5}]}, "the keywords of a source are a list"),
+        ({"items": None}, "items are objects, each with its source, or a text that holds them"),
+        ({"items": 7}, "items are objects, each with its source, or a text that holds them"),
+        ({"schema": None}, "schema"),
         ({"sources": SOURCES[0]}, "a source is a mapping with id, title, url and text"),
         ({"require": "everything"}, 'no field "everything" that could be required'),
         ({"require": ["titel"]}, 'Did you mean "title"'),

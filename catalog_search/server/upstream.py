@@ -44,6 +44,8 @@ AUTHORIZATION: ContextVar[str | None] = ContextVar("authorization", default=None
 
 NO_RESULT = "The upstream server's answer is no result of a tool, as this version of the protocol has them."
 
+FAILED = "Something went wrong in this server; whether the upstream server was asked is not known."
+
 EXAMPLE = "history of the metre"
 """A question as it might be asked; what the server behind has is not known here."""
 
@@ -158,7 +160,7 @@ def make_front(settings: UpstreamSettings, sessions: Sessions) -> Server[Any]:
         except Exception:
             # The SDK would send the text of the exception to the client.
             logger.exception("a call failed")
-            return tool_error(Texts().say("failed"))
+            return tool_error(FAILED)
 
     server: Server[Any] = Server(
         NAME,

@@ -23,11 +23,14 @@ from catalog_search.server.upstream_wire import (
     INITIALIZED,
     MODERN,
     MOST_BYTES,
+    TOO_DEEP,
     Expired,
     NoHandshake,
+    answers,
     cancellation,
     encoded,
     initialization,
+    is_of_session,
     kind_of,
     message_of,
     reply_to,
@@ -90,8 +93,9 @@ class HttpSession:
             UpstreamError: the other server cannot be reached, refuses, or speaks no version known here.
         """
         try:
-            async with self._sent(initialization(next(self._ids))) as response:
-                opened = result_of(await self._answer(response))
+            id = next(self._ids)
+            async with self._sent(initialization(id)) as response:
+                opened = result_of(await self._answer(response, id))
                 given = response.headers.get(SESSION)
         except NoHandshake:
             self._headers[VERSION_HEADER], self._modern = MODERN, True
@@ -114,7 +118,7 @@ class HttpSession:
             params, more = with_meta(params), {"mcp-method": method, "mcp-name": encode_header_value(params["name"])}
         try:
             async with self._sent(request(id, method, params), more) as response:
-                return result_of(await self._answer(response))
+                return result_of(await self._answer(response, id))
         except Expired:
             self._gone = True
             raise
@@ -149,12 +153,17 @@ class HttpSession:
             authorized=self._authorization is not None,
         )
 
-    async def _answer(self, response: httpx2.Response) -> Any:
+    async def _answer(self, response: httpx2.Response, id: int) -> Any:
         if _type(response) != "text/event-stream":
-            return _parsed(await _body(response))
+            answer = _parsed(await _body(response))
+            if isinstance(answer, dict) and not answers(answer, id):
+                raise UpstreamError(
+                    "the upstream server answered with something that is no answer of MCP to this request"
+                )
+            return answer
         async with aclosing(_events(response)) as events:
             async for message in events:
-                if "result" in message or "error" in message:
+                if ("result" in message or "error" in message) and answers(message, id):
                     await _to_the_end(events)
                     return message
                 if (reply := reply_to(message)) is not None:
@@ -199,14 +208,14 @@ class _Sent:
         except (UpstreamError, httpx2.HTTPError):
             answer = None
         said = message_of(answer)
-        # 404 is what the protocol asks for; many servers answer 400 and say what it is about.
-        if self._in_session and (
-            response.status_code == 404 or (response.status_code == 400 and "session" in (said or "").lower())
-        ):
-            raise Expired
         text = f"the upstream server answered {status}"
         if said:
             text += f": {said}"
+        # 404 is what the protocol asks for; many servers answer 400 and say what it is about. Whatever else is said
+        # is a refusal of this call, which is not made again.
+        bare = response.status_code == 404 and said is None
+        if self._in_session and (bare or (response.status_code in (400, 404) and is_of_session(said))):
+            raise Expired(text)
         if response.is_redirect:
             text += "; redirects are not followed"
         if response.status_code in (401, 403):
@@ -246,7 +255,9 @@ async def _body(response: httpx2.Response) -> bytes:
 def _parsed(body: bytes) -> Any:
     try:
         return parse(body)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        raise UpstreamError(TOO_DEEP) from None
+    except ValueError:
         raise UpstreamError("the upstream server answered with something that is not JSON") from None
 
 

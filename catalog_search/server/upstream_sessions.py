@@ -76,8 +76,9 @@ class Sessions:
                     logger.info("a session with the upstream server had expired; it is opened anew")
                     session = await slot.session(self, key, session)
                     return await session.request("tools/call", params)
-        except Expired:
-            raise UpstreamError("the upstream server does not know a session that it has just opened") from None
+        except Expired as problem:
+            said = str(problem) or "the upstream server does not know the session"
+            raise UpstreamError(f"{said}; the session had just been opened") from None
         except TimeoutError:
             if self._hurried:
                 raise UpstreamError("this server ends, and the upstream server has not answered yet") from None

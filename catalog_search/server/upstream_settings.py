@@ -98,6 +98,34 @@ KEYS = (
 )  # fmt: skip
 
 
+OPTIONS = (
+    "databases", "config", "upstream", "http", "anonymous", "hosts", "origins", "qualified_ids", "tools", "locale",
+    "strict", "log_level", "log_queries",
+)  # fmt: skip
+"""The options of the command, which are variables as well."""
+
+
+def check_variables(environment: Mapping[str, str] = os.environ) -> None:
+    """Check that there is no variable that means nothing, and none that says nothing.
+
+    Raises:
+        SettingsError: names the variable, and the one that may be meant.
+
+    >>> check_variables({"CATALOG_SEARCH_SERVE_TOOL": "find"})
+    Traceback (most recent call last):
+    catalog_search.errors.SettingsError: key CATALOG_SEARCH_SERVE_TOOL: there is no such variable. \
+Did you mean "CATALOG_SEARCH_SERVE_TOOLS"?
+    """
+    known = sorted(PREFIX + name.upper() for name in {*KEYS, *OPTIONS})
+    for variable in sorted(environment):
+        if not variable.startswith(PREFIX):
+            continue
+        if variable not in known:
+            raise SettingsError(f"there is no such variable.{nearest(variable, known)}", key=variable)
+        if not environment[variable].strip():
+            raise SettingsError("is empty; unset it or give it a value", key=variable)
+
+
 def names_upstream(path: str | os.PathLike[str]) -> bool:
     """Tell whether a configuration file is that of a front.
 
@@ -135,6 +163,7 @@ class _Reader:
     def __init__(
         self, file: Mapping[str, Any], path: Path | None, environment: Mapping[str, str], given: Mapping[str, Any]
     ) -> None:
+        check_variables(environment)
         for key in file:
             if key not in KEYS and _SECRETS & set(words_of(key)):
                 raise Section(file, path, "").error(
@@ -188,6 +217,9 @@ class _Reader:
             found = tuple(one.strip() for one in self._texts[key][0].split(",") if one.strip())
         else:
             found = self._file.texts(key)
+        said = key in self._texts or key in self._file.values
+        if said and not found and key == "tools":
+            raise self._error("names no tool; leave it out or name one", key)
         if twice := next((one for one in found if found.count(one) > 1), None):
             raise self._error(f"“{twice}” stands there twice", key)
         return found
@@ -315,6 +347,8 @@ class _Reader:
     def _take(self, taken: dict[str, str], name: str, key: str) -> None:
         if name in taken:
             raise self._error(f"“{name}” has a meaning already, by {taken[name]}; a key has one", key)
+        if not any(letter.isalpha() for letter in name):
+            raise self._error(f"“{name}” is no word, and no key of a call; write names: [a, b]", key)
         taken[name] = key
 
 

@@ -20,6 +20,7 @@ from catalog_search.server.stdio import parse
 from catalog_search.server.upstream_wire import (
     INITIALIZED,
     MOST_BYTES,
+    TOO_DEEP,
     Expired,
     NoHandshake,
     cancellation,
@@ -158,19 +159,25 @@ class StdioSession:
                     await self._receive(line)
         finally:
             self._over = True
-            for waiting in self._waiting.values():
-                if not waiting.done():
-                    waiting.set_exception(UpstreamError(ENDED))
+            self._give_up(ENDED)
+
+    def _give_up(self, why: str) -> None:
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(UpstreamError(why))
 
     async def _receive(self, line: bytes) -> None:
         try:
             message = parse(line)
-        except (ValueError, RecursionError):
+        except RecursionError:
+            self._give_up(TOO_DEEP)  # whose answer it is cannot be read
+            return
+        except ValueError:
             return  # what is no message is somebody's print, and answers nothing
         if not isinstance(message, dict):
             return
         if (reply := reply_to(message)) is not None:
             with suppress(UpstreamError):
                 await self._send(reply)
-        elif isinstance(id := message.get("id"), int) and (waiting := self._waiting.get(id)) and not waiting.done():
+        elif type(id := message.get("id")) is int and (waiting := self._waiting.get(id)) and not waiting.done():
             waiting.set_result(message)

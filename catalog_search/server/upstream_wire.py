@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -24,11 +25,39 @@ MOST_BYTES = 64 * 1024 * 1024
 LONGEST_MESSAGE = 2_000
 """Characters of another server's error message that are handed on."""
 
+DEEPEST = 100
+"""Levels of a result that are handed on; neither end's JSON is read at any depth."""
+
+TOO_DEEP = f"the upstream server's answer is nested too deeply to be handed on: more than {DEEPEST} levels"
+
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
+_SESSION = re.compile(
+    r"\b(?:mcp[ _-]?)?session[ _-]?id\b"
+    r"|\b(?:invalid|unknown|expired|terminated|missing|no such|no valid|no active)[ ](?:mcp[ -]?)?session\b"
+    r"|\bsession(?:[ :]+\S*\d\S*)?[ ](?:(?:is|was|has|has been|had|does|could)[ ])?(?:already[ ])?"
+    r"(?:not[ ](?:be[ ])?(?:found|known|valid|exist)|no longer|expired|invalid|unknown|terminated|missing|closed)\b",
+    re.I,
+)
+
+
 class Expired(Exception):
-    """The session that a request was sent in is not known any more; the request was not carried out."""
+    """The session that a request was sent in is not known any more; the request was not carried out.
+
+    Its text, if there is one, is what the other server said.
+    """
+
+
+def is_of_session(said: str | None) -> bool:
+    """Tell whether an error's message is that a session is not known; one that merely has the word is not.
+
+    >>> is_of_session("Bad Request: No valid session ID provided"), is_of_session("Session not found")
+    (True, True)
+    >>> is_of_session("query must not mention a parliamentary session")
+    False
+    """
+    return said is not None and _SESSION.search(said) is not None
 
 
 class NoHandshake(UpstreamError):
@@ -93,10 +122,34 @@ def result_of(answer: Any) -> dict[str, Any]:
     """
     if isinstance(answer, dict) and isinstance(answer.get("result"), dict):
         found: dict[str, Any] = answer["result"]
+        if _is_too_deep(found):
+            raise UpstreamError(TOO_DEEP)
         return found
     if (said := message_of(answer)) is not None:
         raise kind_of(answer)(f"the upstream server refused the call: {said}")
     raise UpstreamError("the upstream server answered with something that is no answer of MCP")
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def answers(message: Any, id: int) -> bool:
+    """Tell whether a message is the answer to a request; an error may be without an id, if that could not be read."""
+    if not isinstance(message, dict) or "method" in message:
+        return False
+    its = message.get("id")
+    return ("error" in message and its is None) or (its == id and not isinstance(its, bool))
 
 
 def kind_of(answer: Any) -> type[UpstreamError]:
