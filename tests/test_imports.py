@@ -37,7 +37,7 @@ spelling candidates proposing harvesting thesaurus judging learning suggesting l
 remote
 d1rows d1delta export d1check
 server.aliases server.bounds server.holding server.shelf server.access server.configuration
-server.calls server.envelopes server.texts server.contract server.corpus server.tools
+server.jsontext server.calls server.envelopes server.texts server.contract server.corpus server.tools
 server.parts server.pair
 server.evidence_contract server.evidence
 server.model server.prompt server.columns server.verified_contract server.verified server.forge

@@ -6,11 +6,13 @@ import asyncio
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from load import MODERN, PROTOCOL, Load, assault, call
+from load import MODERN, PROTOCOL, Load, assault, call, hostile_lines
 from served import Program, program
 from support import built
+from wires import SERVE, opened, served
 
 CALLS = [
     call("search", {"query": "wages trade 7"}, '"id":"W7"'),
@@ -56,6 +58,23 @@ def test_after_an_assault_it_answers(server: Program) -> None:
     assert statuses.get(0, 0) <= 20
     tally = asyncio.run(Load(server.port, CALLS, 4).run(0.5))
     assert (tally.wrong, tally.lost) == (0, 0) and tally.right > 4
+
+
+def test_after_an_assault_over_pipes_it_answers(config: Path) -> None:
+    asked = []
+    with served(config.parent / "wages.db", [*SERVE, "--tools", "all"]) as child:
+        child.handshake()
+        for number, message in enumerate(hostile_lines(400)):
+            child.send(message)
+            asked.append(f"after {number}")
+            child.post(asked[-1], "ping", {})
+        child.post("last", "tools/call", {"name": "fetch", "arguments": {"id": "W3"}})
+        answered: dict[object, dict[str, Any]] = {}
+        while not answered.keys() >= {*asked, "last"}:
+            answered |= {(message := child.receive())["id"]: message}
+        assert opened(answered["last"]["result"])["id"] == "W3"
+        status, log = child.end()
+        assert status == 0 and "Traceback" not in log
 
 
 def test_no_call_is_lost_when_it_is_told_to_end(server: Program) -> None:

@@ -23,6 +23,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catalog_search.server.aliases import ALIASES, VERBS, WRAPPERS, Aliases, words_of
+from catalog_search.server.jsontext import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -287,8 +288,8 @@ def _decoded(value: Any) -> Any:
         return None
     for candidate in (value, "{" + value + "}"):  # the members of an object without its braces
         try:
-            found = json.loads(candidate)
-        except (ValueError, RecursionError):
+            found = parse(candidate)
+        except ValueError:
             continue
         if isinstance(found, dict | list | str):
             return found

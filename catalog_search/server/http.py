@@ -27,7 +27,8 @@ from catalog_search.server.access import bearer
 from catalog_search.server.bounds import Rate
 from catalog_search.server.exchange import exchange
 from catalog_search.server.journal import CALLER
-from catalog_search.server.stdio import DRAIN_SECONDS, parse
+from catalog_search.server.jsontext import TooDeep, parse
+from catalog_search.server.stdio import DRAIN_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
@@ -55,7 +56,7 @@ PASSED_BYTES, PASSED_SECONDS = 16 * 1024 * 1024, 1.0
 SHOWN = 80
 """Characters of a header that a log line repeats."""
 
-PARSE_ERROR, REFUSED = -32700, -32000
+PARSE_ERROR, INTERNAL_ERROR, REFUSED = -32700, -32603, -32000
 
 logger = logging.getLogger(__name__)
 
@@ -64,9 +65,15 @@ class Refused(Exception):
     """A request that is not answered as it wished: the status, what is said, and headers."""
 
     def __init__(
-        self, status: int, text: str, headers: Iterable[tuple[bytes, bytes]] = (), *, code: int = REFUSED
+        self,
+        status: int,
+        text: str,
+        headers: Iterable[tuple[bytes, bytes]] = (),
+        *,
+        code: int = REFUSED,
+        id: str | int | None = None,
     ) -> None:
-        self.status, self.text, self.headers, self.code = status, text, headers, code
+        self.status, self.text, self.headers, self.code, self.id = status, text, headers, code, id
 
 
 class Endpoint:
@@ -110,7 +117,7 @@ class Endpoint:
             status, body = await self._answer(scope, receive)
             await self._send(send, status, body)
         except Refused as refused:
-            error = {"jsonrpc": "2.0", "id": None, "error": {"code": refused.code, "message": refused.text}}
+            error = {"jsonrpc": "2.0", "id": refused.id, "error": {"code": refused.code, "message": refused.text}}
             unread = receive if refused.status in UNREAD else None
             await self._send(send, refused.status, json.dumps(error).encode(), refused.headers, unread)
 
@@ -149,9 +156,10 @@ class Endpoint:
         body = await self._body(headers, receive)
         try:
             message = parse(body)
-        except (ValueError, RecursionError) as problem:
-            text = f"The body is not JSON: {problem}" if isinstance(problem, ValueError) else _TOO_DEEP
-            raise Refused(400, text, code=PARSE_ERROR) from None
+        except TooDeep as problem:
+            raise Refused(400, f"The body is not read: {problem}.", code=PARSE_ERROR, id=problem.id) from None
+        except ValueError as problem:
+            raise Refused(400, f"The body is not JSON: {problem}", code=PARSE_ERROR) from None
         for _ in range(len(message) - 1 if isinstance(message, list) else 0):
             self._count(key)  # each message of several is a call
         if self._under_way >= self.bounds.concurrent_calls:
@@ -163,7 +171,7 @@ class Endpoint:
             self._under_way -= 1
         if answer is None:
             return status, b""
-        return status, json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return status, written(answer)
 
     # The checks -------------------------------------------------------------------------------------------
 
@@ -257,6 +265,19 @@ class Application(Endpoint):
         raise Refused(401, "The token is not one of this server's.", refused)
 
 
+def written(answer: dict[str, Any] | list[dict[str, Any]]) -> bytes:
+    """Return an answer as it is sent; in place of one that cannot be written, an error for the same request."""
+    try:
+        text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
+    except Exception:
+        logger.exception("an answer cannot be written as JSON")
+    if isinstance(answer, list):
+        return b"[" + b",".join(map(written, answer)) + b"]"
+    error = {"code": INTERNAL_ERROR, "message": "The server failed at this request. Its log says why."}
+    return json.dumps({"jsonrpc": "2.0", "id": answer.get("id"), "error": error}).encode()
+
+
 async def _let_pass(receive: Receive) -> None:
     """Read what is left of a request, for a while, and forget it."""
     left = PASSED_BYTES
@@ -267,9 +288,6 @@ async def _let_pass(receive: Receive) -> None:
                 left -= len(part.get("body", b""))
                 if part["type"] == "http.disconnect" or not part.get("more_body", False):
                     return
-
-
-_TOO_DEEP = "The body is nested too deeply to be read."
 
 
 def _only(method: str, found: str) -> None:
