@@ -112,8 +112,7 @@ class Load:
                 await self._talk(reader, writer, number)
             finally:
                 writer.close()
-            if self.ending:
-                return
+            # Told to end, a server refuses connections sooner or later; who is let in until then is answered.
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
         while time.monotonic() < self._ends:

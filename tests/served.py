@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 from catalog_search.server.configuration import Configuration
 from catalog_search.server.hosts import Address
-from catalog_search.server.http import Application, Service, open_socket
+from catalog_search.server.http import Application
 from catalog_search.server.journal import Journal
 from catalog_search.server.model import Model
+from catalog_search.server.service import Service, open_socket
 from catalog_search.server.serving import make_application
 from catalog_search.server.shelf import Shelf
 

@@ -26,7 +26,7 @@ from catalog_search.errors import SettingsError
 from catalog_search.server.bounds import Bounds
 from catalog_search.server.configuration import Collection, Configuration
 from catalog_search.server.hosts import Address, Hosts
-from catalog_search.server.http import open_socket
+from catalog_search.server.service import open_socket
 
 HANDSHAKES = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 MODERN = "2026-07-28"

@@ -41,7 +41,8 @@ server.jsontext server.calls server.envelopes server.texts server.contract serve
 server.parts server.pair
 server.evidence_contract server.evidence
 server.model server.prompt server.columns server.verified_contract server.verified server.forge
-server.register server.journal server.stdio server.exchange server.hosts server.http server.serving
+server.register server.journal server.stdio server.exchange server.hosts server.http server.service
+server.serving
 server.upstream_settings server.upstream_wire server.upstream_http server.upstream_stdio server.upstream_sessions
 server.upstream server.fronting server
 worker

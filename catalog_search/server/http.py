@@ -12,43 +12,30 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import signal
-import socket
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
-from catalog_search.errors import CatalogSearchError
 from catalog_search.server.access import bearer
 from catalog_search.server.bounds import Rate
 from catalog_search.server.exchange import exchange
 from catalog_search.server.journal import CALLER
 from catalog_search.server.jsontext import TooDeep, parse
-from catalog_search.server.stdio import DRAIN_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
-    from types import FrameType
+    from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 
     from mcp.server.lowlevel import Server
 
     from catalog_search.server.access import Access, Caller
     from catalog_search.server.bounds import Bounds
-    from catalog_search.server.hosts import Address, Hosts
+    from catalog_search.server.hosts import Hosts
     from catalog_search.server.shelf import Shelf
 
     Scope = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-KEEP_ALIVE_SECONDS = 30
-HEADER_BYTES = 16 * 1024
-QUIET_SECONDS = 0.5
-"""After a signal, how long those who are connected already are still answered before silent ones are let go."""
 UNREAD = (408, 413)
 """The refusals of a request that has not been read to its end; its connection is closed."""
 PASSED_BYTES, PASSED_SECONDS = 16 * 1024 * 1024, 1.0
@@ -302,111 +289,3 @@ def _later(seconds: float) -> list[tuple[bytes, bytes]]:
 def _address(scope: Scope) -> str:
     client = scope.get("client")
     return str(client[0]) if client else "?"
-
-
-# The process ------------------------------------------------------------------------------------------------
-
-
-def open_socket(address: Address) -> socket.socket:
-    """Open the socket a server listens at.
-
-    Raises:
-        CatalogSearchError: the address is taken or not this machine's.
-    """
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # By its name: asyncio sends at once (TCP_NODELAY) only on sockets that say they are TCP, and an answer in two
-    # pieces otherwise waits some 40 ms for the acknowledgement of its first.
-    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind((address.host, address.port))
-        opened.listen(1_024)
-    except OSError as problem:
-        opened.close()
-        raise CatalogSearchError(f"cannot listen at {address}: {problem.strerror or problem}") from None
-    return opened
-
-
-def run(application: Endpoint, opened: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C, then answer the calls in hand; a second signal ends the process at once."""
-    asyncio.run(Service(application).serve(sockets=[opened]))
-
-
-class _Patient(H11Protocol):
-    """Uvicorn's reader of HTTP, with an end to its patience: a head that does not arrive holds no connection."""
-
-    seconds = 0.0
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_waiting()
-        elif self._timer is None:
-            self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _wait(self) -> None:
-        self._timer = self.loop.call_later(self.seconds, self.transport.close)
-
-    def _stop_waiting(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
-class Service(uvicorn.Server):
-    """Uvicorn, but for what a signal does: clients that are connected are not cut off between two calls."""
-
-    def __init__(self, application: Endpoint, drain_seconds: float = DRAIN_SECONDS) -> None:
-        super().__init__(
-            uvicorn.Config(
-                application,
-                log_config=None,
-                log_level="error",
-                access_log=False,
-                lifespan="off",
-                ws="none",
-                http=type("_Protocol", (_Patient,), {"seconds": application.bounds.body_seconds}),
-                proxy_headers=False,
-                server_header=False,
-                timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=int(drain_seconds),
-                h11_max_incomplete_event_size=HEADER_BYTES,
-            )
-        )
-        self._application = application
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        self._loop = asyncio.get_running_loop()
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self._application.ending:
-            self.force_exit = self.should_exit = True
-            return
-        self._application.ending = True
-        self._loop.call_soon_threadsafe(self._leave)
-
-    def _leave(self) -> None:
-        """Let nobody in, answer those who are in, and then end."""
-        for server in self.servers:
-            server.close()
-        self._application.leave()
-        self._loop.call_later(QUIET_SECONDS, setattr, self, "should_exit", True)

@@ -85,7 +85,7 @@ def _model(configuration: Configuration) -> Model | None:
 
 def _serve_http(shelf: Shelf, configuration: Configuration, listen: str, journal: Journal, model: Model | None) -> None:
     from catalog_search.server.hosts import Address
-    from catalog_search.server.http import open_socket, run
+    from catalog_search.server.service import open_socket, run
 
     address = Address.parse(listen)
     application = make_application(shelf, configuration, address, journal, model)
