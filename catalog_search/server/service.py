@@ -241,6 +241,13 @@ class Service(uvicorn.Server):
     def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
         """Let nobody in but those who wait at the door, answer those who are in, and then end."""
         for opened in self._listening:
+            with suppress(NotImplementedError):  # on Windows nobody is told of a socket that can be read
+                loop.remove_reader(opened)
+        # What asyncio has accepted, and not yet made a connection of, is lost if its server is closed before.
+        loop.call_soon(self._close_door, loop)
+
+    def _close_door(self, loop: asyncio.AbstractEventLoop) -> None:
+        for opened in self._listening:
             self._accept_waiting(loop, opened)
         for server in self.servers:
             server.close()
