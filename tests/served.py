@@ -76,6 +76,8 @@ class Client:
         while (line := self._file.readline()).strip():
             name, _, value = line.decode("latin-1").partition(":")
             headers[name.lower()] = value.strip()
+        if status == 204:  # which never has a body
+            return Reply(status, headers, b"")
         body = self._file.read(int(headers["content-length"])) if "content-length" in headers else self._file.read()
         return Reply(status, headers, body)
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from catalog_search.server.access import bearer
 from catalog_search.server.bounds import Rate
 from catalog_search.server.exchange import exchange
+from catalog_search.server.hosts import Hosts, allowing
 from catalog_search.server.journal import CALLER
 from catalog_search.server.jsontext import TooDeep, parse
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from catalog_search.server.access import Access, Caller
     from catalog_search.server.bounds import Bounds
-    from catalog_search.server.hosts import Hosts
     from catalog_search.server.shelf import Shelf
 
     Scope = MutableMapping[str, Any]
@@ -42,6 +42,20 @@ PASSED_BYTES, PASSED_SECONDS = 16 * 1024 * 1024, 1.0
 """So much of it is let pass before that."""
 SHOWN = 80
 """Characters of a header that a log line repeats."""
+LINES_PER_SECOND = 10
+"""Lines about refusals; twice as many may come at once."""
+ONCE = (b"host", b"origin", b"authorization")
+"""Headers that decide who asks, and that stand for nobody if there are two of them."""
+PREFLIGHT = [
+    (b"access-control-allow-methods", b"GET, POST"),
+    (
+        b"access-control-allow-headers",
+        b"Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Session-Id, "
+        b"MCP-Protocol-Version",
+    ),
+    (b"access-control-max-age", b"600"),
+]
+"""What a page of an allowed Origin may send."""
 
 PARSE_ERROR, INTERNAL_ERROR, REFUSED = -32700, -32603, -32000
 
@@ -59,8 +73,11 @@ class Refused(Exception):
         *,
         code: int = REFUSED,
         id: str | int | None = None,
+        log: str = "",
     ) -> None:
         self.status, self.text, self.headers, self.code, self.id = status, text, headers, code, id
+        self.log = log or text
+        """What is written down of it."""
 
 
 class Endpoint:
@@ -76,6 +93,7 @@ class Endpoint:
         self.bounds = bounds
         self._hosts, self._strict = hosts, strict
         self._rate = Rate(bounds.calls_per_second)
+        self._lines = Rate(LINES_PER_SECOND)
         self._under_way = 0
         self._health = json.dumps({"ok": True, "version": version("catalog-search")}).encode()
         self.ending = False
@@ -100,13 +118,20 @@ class Endpoint:
         """Answer a request, as ASGI has it."""
         if scope["type"] != "http":
             return
+        cors = self._cors(scope)
         try:
+            if cors and scope["method"] == "OPTIONS":
+                await self._send(send, 204, b"", [*cors, *PREFLIGHT])
+                return
             status, body = await self._answer(scope, receive)
-            await self._send(send, status, body)
+            if status >= 400:
+                self._log(status, "it is no request that can be answered", scope)
+            await self._send(send, status, body, cors)
         except Refused as refused:
+            self._log(refused.status, refused.log, scope)
             error = {"jsonrpc": "2.0", "id": refused.id, "error": {"code": refused.code, "message": refused.text}}
             unread = receive if refused.status in UNREAD else None
-            await self._send(send, refused.status, json.dumps(error).encode(), refused.headers, unread)
+            await self._send(send, refused.status, json.dumps(error).encode(), [*refused.headers, *cors], unread)
 
     async def _send(
         self,
@@ -116,7 +141,9 @@ class Endpoint:
         headers: Iterable[tuple[bytes, bytes]] = (),
         unread: Receive | None = None,
     ) -> None:
-        sent = [(b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store"), *headers]
+        sent = [(b"cache-control", b"no-store"), *headers]
+        if status != 204:
+            sent.append((b"content-length", str(len(body)).encode()))
         if body:
             sent.append((b"content-type", b"application/json"))
         if self.ending or unread:
@@ -129,7 +156,24 @@ class Endpoint:
             body = b""
         await send({"type": "http.response.body", "body": body})
 
+    def _cors(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        """Return the headers that let a page of an allowed Origin read the answer; none for any other."""
+        named = {name: [value for key, value in scope["headers"] if key == name] for name in (b"host", b"origin")}
+        hosts, origins = ([value.decode("latin-1") for value in values] for values in named.values())
+        if len(hosts) == len(origins) == 1 and self._hosts.knows(hosts[0]) and self._hosts.lets(origins[0]):
+            exposed = (b"access-control-expose-headers", b"Retry-After, WWW-Authenticate")
+            return [(b"access-control-allow-origin", named[b"origin"][0]), (b"vary", b"Origin"), exposed]
+        return []
+
+    def _log(self, status: int, what: str, scope: Scope) -> None:
+        """Write down a refusal, unless very many come."""
+        if not self._lines.take(""):
+            logger.warning("refused: %d from %s: %s", status, _address(scope), what)
+
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, bytes]:
+        for name in ONCE:
+            if sum(key == name for key, _ in scope["headers"]) > 1:
+                raise Refused(400, f"The header {name.decode().title()} stands there more than once.")
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         self._check_names(headers)
         if scope["path"] == "/healthz":
@@ -165,13 +209,11 @@ class Endpoint:
     def _check_names(self, headers: dict[str, str]) -> None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._hosts.knows(host):
-            shown = json.dumps(host[:SHOWN])
-            logger.warning("refused: Host %s is not a name of this server; allow it with --allow-host", shown)
-            raise Refused(421, "This server is not known by the name in the Host header.")
+            log = f"Host {_quoted(host)} is not a name of this server{allowing('--allow-host', host)}"
+            raise Refused(421, "This server is not known by the name in the Host header.", log=log)
         if origin is not None and not self._hosts.lets(origin):
-            shown = json.dumps(origin[:SHOWN])
-            logger.warning("refused: Origin %s may not address this server; allow it with --allow-origin", shown)
-            raise Refused(403, "Pages of this Origin may not address this server.")
+            log = f"Origin {_quoted(origin)} may not address this server{allowing('--allow-origin', origin)}"
+            raise Refused(403, "Pages of this Origin may not address this server.", log=log)
 
     def _count(self, key: str) -> None:
         if wait := self._rate.take(key):
@@ -248,8 +290,7 @@ class Application(Endpoint):
         if token and (caller := self._access.caller(token)):
             return caller
         self._failures.take(address)
-        logger.warning("refused: wrong token from %s", address)
-        raise Refused(401, "The token is not one of this server's.", refused)
+        raise Refused(401, "The token is not one of this server's.", refused, log="wrong token")
 
 
 def written(answer: dict[str, Any] | list[dict[str, Any]]) -> bytes:
@@ -280,6 +321,10 @@ async def _let_pass(receive: Receive) -> None:
 def _only(method: str, found: str) -> None:
     if found != method:
         raise Refused(405, f"Only {method} is answered at this path.", [(b"allow", method.encode())])
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value[:SHOWN])
 
 
 def _later(seconds: float) -> list[tuple[bytes, bytes]]:
