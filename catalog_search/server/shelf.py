@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain, groupby, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from catalog_search.errors import BoundReached, DatabaseError, DocumentNotFound, QueryError, nearest
+from catalog_search.errors import BoundReached, DatabaseError, DocumentNotFound, QueryError, echo, nearest
 from catalog_search.server.bounds import BOUNDS, Bounds
 from catalog_search.server.holding import Holding
 
@@ -288,11 +288,11 @@ class Shelf:
             raise BoundReached(
                 f"results {offset + 1:,} to {offset + limit:,} were asked for; an answer can be read down to "
                 f"{self._bounds.candidates:,}, so ask more narrowly"
-            )
+            ).also("out_of_reach", first=offset + 1, last=offset + limit, most=self._bounds.candidates)
         if len(question) > self._bounds.query_length:
             raise BoundReached(
                 f"the question has {len(question):,} characters; {self._bounds.query_length:,} may be asked at once"
-            )
+            ).also("question_too_long", found=len(question), most=self._bounds.query_length)
         names = list(self._holdings) if not collections else list(dict.fromkeys(map(self._known, collections)))
         catalogs = {name: self._catalog_of(name) for name in names}
         if where:
@@ -330,7 +330,8 @@ class Shelf:
 
     def _known(self, name: str) -> str:
         if name not in self._holdings:
-            raise QueryError(f'there is no collection "{name}".{nearest(name, self._holdings)}')
+            problem = QueryError(f'there is no collection "{echo(name)}".{nearest(name, self._holdings)}')
+            raise problem.also("no_collection", name=echo(name)).also_nearest(name, self._holdings)
         return name
 
 
@@ -370,8 +371,11 @@ def _with_facets(catalogs: Mapping[str, Catalog], where: Mapping[str, str | Sequ
     for facet in where:
         if facet not in known:
             hint = nearest(facet, known) or " There are none."
-            raise QueryError(f'there is no facet "{facet}".{hint}')
+            problem = QueryError(f'there is no facet "{echo(facet)}".{hint}')
+            raise problem.also("no_facet", name=echo(facet)).also_nearest(facet, known)
     kept = {name: catalog for name, catalog in catalogs.items() if set(where) <= set(facets[name])}
     if not kept:
-        raise QueryError(f"no collection has all of the facets {', '.join(where)}; ask with one of them")
+        names = ", ".join(where)
+        problem = QueryError(f"no collection has all of the facets {names}; ask with one of them")
+        raise problem.also("no_facets_together", names=names)
     return kept
