@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from catalog_search.database import Database, Statements
 from catalog_search.document import Document
-from catalog_search.errors import BoundReached, DocumentNotFound, QueryError, nearest
+from catalog_search.errors import BoundReached, DocumentNotFound, QueryError, echo, nearest
 from catalog_search.expansion import (
     Asked,
     Expansion,
@@ -283,13 +283,13 @@ class Catalog:
         if limits.terms and len(asked.expansions) > limits.terms:
             raise BoundReached(
                 f"the question has {len(asked.expansions)} terms; {limits.terms} may be asked for at once"
-            )
+            ).also("too_many_terms", found=len(asked.expansions), most=limits.terms)
         patterns = sum(len(one.all_patterns) for one in asked.expansions)
         if limits.patterns and patterns > limits.patterns:
             raise BoundReached(
                 f"the question is searched by {patterns:,} words and phrases, its own and those of the vocabulary; "
                 f"{limits.patterns:,} may be asked for at once, so ask with fewer words"
-            )
+            ).also("too_many_patterns", found=patterns, most=limits.patterns)
 
     def _ask(self, question: str, find: Find | None = None) -> tuple[Asked, list[str]]:
         """Expand a question; return also the letters that the folding table does not have."""
@@ -414,7 +414,7 @@ class Catalog:
         for name in names:
             if name not in self.facets:
                 known = nearest(name, self.facets) or " The catalogue has none."
-                raise QueryError(f'there is no facet "{name}".{known}', path=self._database.name)
+                raise QueryError(f'there is no facet "{echo(name)}".{known}', path=self._database.name)
         return names
 
     def _where(self, where: Mapping[str, str | Sequence[str]], path_prefix: str = "") -> Where:

@@ -232,7 +232,7 @@ class Database:
             return BoundReached(
                 f"the question takes longer than {self.limits.seconds:g} s in the catalogue's database; "
                 "ask with fewer or rarer words"
-            )
+            ).also("too_slow", seconds=f"{self.limits.seconds:g}")
         if "decode" in text:
             return DatabaseError(
                 "the database is damaged (text that is not UTF-8); rebuild it with “catalog-search build”",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
 
 
 class CatalogSearchError(Exception):
@@ -44,6 +45,20 @@ class CatalogSearchError(Exception):
             part for part in (self.path, None if line is None else f"line {line}", key and f"key {key}") if part
         )
         super().__init__(f"{place}: {message}" if place else message)
+        self.sentences: tuple[tuple[str, dict[str, object]], ...] = ()
+        """The message as keys of a server's texts with their values, for those who say it in another language."""
+
+    def also(self, key: str, /, **values: object) -> Self:
+        """Add a sentence of a server's texts that says the message, or goes on with it; return the error itself."""
+        self.sentences += ((key, values),)
+        return self
+
+    def also_nearest(self, word: str, known: Iterable[str]) -> Self:
+        """Add what `nearest` says."""
+        known = list(known)
+        if close := _close(word, known):
+            return self.also("did_you_mean", near=close)
+        return self.also("these_are_known", known=", ".join(known)) if known else self
 
 
 class SettingsError(CatalogSearchError):
@@ -95,10 +110,27 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("xyz", ["id", "title"])
     ' Known: id, title.'
     """
+    known = list(known)
+    if close := _close(word, known):
+        return f' Did you mean "{close}"?'
+    return f" Known: {', '.join(known)}." if known else ""
+
+
+def _close(word: str, known: list[str]) -> str:
     from difflib import get_close_matches  # a search that finds needs it not
 
-    known = list(known)
-    close = get_close_matches(word, known, n=1, cutoff=0.6)
-    if close:
-        return f' Did you mean "{close[0]}"?'
-    return f" Known: {', '.join(known)}." if known else ""
+    return next(iter(get_close_matches(word[:LONGEST_ECHO], known, n=1, cutoff=0.6)), "")
+
+
+LONGEST_ECHO = 60
+"""Characters of a caller's word that a message repeats."""
+
+
+def echo(word: str) -> str:
+    """Return a caller's word as a message repeats it: on one line, and shortened.
+
+    >>> echo("a\\nb"), echo("x" * 100) == "x" * 60 + "…"
+    ('a b', True)
+    """
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in word[: 4 * LONGEST_ECHO]).split())
+    return line if len(line) <= LONGEST_ECHO else f"{line[:LONGEST_ECHO]}…"

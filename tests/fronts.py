@@ -17,7 +17,7 @@ from served import REPLY_SECONDS, Client
 
 from catalog_search.server.fronting import FrontEndpoint
 from catalog_search.server.hosts import Address
-from catalog_search.server.http import Service, open_socket
+from catalog_search.server.service import Service, open_socket
 from catalog_search.server.upstream_sessions import Sessions
 from catalog_search.server.upstream_settings import UpstreamSettings, load_upstream
 

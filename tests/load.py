@@ -112,8 +112,7 @@ class Load:
                 await self._talk(reader, writer, number)
             finally:
                 writer.close()
-            if self.ending:
-                return
+            # Told to end, a server refuses connections sooner or later; who is let in until then is answered.
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
         while time.monotonic() < self._ends:
@@ -140,10 +139,20 @@ class Load:
                 return
 
 
-def hostile_messages(count: int) -> list[bytes]:
-    """Return request bytes that nobody means well with, always the same."""
-    chance = random.Random(5)
-    bodies = [
+NESTED = ("where", "id", "query", "collections", "schema", "limit", "path_prefix", "\ud800")
+"""Arguments that arrive as JSON in a text, with half a character in it."""
+
+
+def hostile_bodies() -> list[bytes]:
+    """Return what nobody sends who means well."""
+    inner = ['{"query": "\\ud800 wages"}', '["\\udfff"]', '"\\ud800"', '{"a":' * 990, "9" * 5_000, "1e999", "[" * 990]
+    calls = [
+        {"name": name, "arguments": arguments}
+        for name in ("search", "fetch", "search_evidence", "read_document", "verified_search")
+        for text in inner
+        for arguments in (text, *({"query": "wages", key: text} for key in NESTED))
+    ]
+    return [
         b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe\xfd", b"\x00" * 100, b"[" * 20_000, b"9" * 5_000,
         b'{"a":' * 20_000,
         b'{"jsonrpc":"2.0","id":1}', b'{"jsonrpc":"2.0","id":{},"method":"ping"}', b'{"id":1,"method":"tools/call"}',
@@ -153,17 +162,37 @@ def hostile_messages(count: int) -> list[bytes]:
         b"[" + b'{"jsonrpc":"2.0","id":1,"method":"ping"},' * 30 + b"1]", b" " * 300_000,
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":"' + b"a " * 50_000 + b'"}}',
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":{"id":"\xed\xa0\x80"}}}',
+        *(json.dumps({"id": 1, "method": "tools/call", "params": params}).encode() for params in calls),
+        *(json.dumps({"id": 1, "method": "tools/call", "params": json.dumps(params)}).encode() for params in calls),
     ]  # fmt: skip
+
+
+def hostile_lines(count: int) -> list[bytes]:
+    """Return so many of them as lines, some with a byte changed, always the same."""
+    chance = random.Random(7)
+    bodies = hostile_bodies()
+    return [_damaged(chance, chance.choice(bodies)).replace(b"\n", b" ") for _ in range(count)]
+
+
+def _damaged(chance: random.Random, message: bytes) -> bytes:
+    body = bytearray(message)
+    if body and chance.random() < 0.3:  # a byte of it is another
+        body[chance.randrange(len(body))] = chance.randrange(256)
+    return bytes(body)
+
+
+def hostile_messages(count: int) -> list[bytes]:
+    """Return request bytes that nobody means well with, always the same."""
+    chance = random.Random(5)
+    bodies = hostile_bodies()
     found = []
     for _ in range(count):
-        body = bytearray(chance.choice(bodies))
-        if body and chance.random() < 0.3:  # a byte of it is another
-            body[chance.randrange(len(body))] = chance.randrange(256)
+        body = _damaged(chance, chance.choice(bodies))
         headers = chance.choice(
             [{}, {}, {}, {"MCP-Protocol-Version": "x" * 50}, {"MCP-Protocol-Version": MODERN}, {"Content-Type": "a/b"},
              {"Accept": "no/thing"}, {"Mcp-Name": "\x7f"}, {"Origin": "http://evil.example"}, {"Host": "evil.example"}]
         )  # fmt: skip
-        found.append(post(bytes(body), headers))
+        found.append(post(body, headers))
     return found
 
 

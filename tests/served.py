@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 from catalog_search.server.configuration import Configuration
 from catalog_search.server.hosts import Address
-from catalog_search.server.http import Application, Service, open_socket
+from catalog_search.server.http import Application
 from catalog_search.server.journal import Journal
 from catalog_search.server.model import Model
+from catalog_search.server.service import Service, open_socket
 from catalog_search.server.serving import make_application
 from catalog_search.server.shelf import Shelf
 
@@ -75,6 +76,8 @@ class Client:
         while (line := self._file.readline()).strip():
             name, _, value = line.decode("latin-1").partition(":")
             headers[name.lower()] = value.strip()
+        if status == 204:  # which never has a body
+            return Reply(status, headers, b"")
         body = self._file.read(int(headers["content-length"])) if "content-length" in headers else self._file.read()
         return Reply(status, headers, body)
 

@@ -15,6 +15,7 @@ from support import cases
 from catalog_search.server.aliases import ALIASES
 from catalog_search.server.calls import NAMED, STEPS, Shape, canonical, read_call
 from catalog_search.server.envelopes import repaired
+from catalog_search.server.jsontext import parse
 from catalog_search.server.pair import _FETCH_HIDDEN, _SEARCH_HIDDEN
 
 SHARED_CALLS = Path(__file__).parents[2] / "shared" / "cases" / "malformed_calls.json"
@@ -177,8 +178,8 @@ def texts(value: Any) -> Iterator[str]:
         yield value
         for candidate in (value.strip(), "{" + value.strip() + "}"):
             try:
-                inner = json.loads(candidate)
-            except (ValueError, RecursionError):
+                inner = parse(candidate)
+            except ValueError:
                 continue
             if inner != value:
                 yield from texts(inner)

@@ -80,7 +80,7 @@ def test_what_is_not_said_is_as_without_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bound", [one.name for one in fields(Bounds)])
 def test_every_bound_can_be_set(tmp_path: Path, bound: str) -> None:
-    assert getattr(load(tmp_path, f"bounds: {{{bound}: 7}}").bounds, bound) == 7
+    assert getattr(load(tmp_path, f"bounds: {{{bound}: 17}}").bounds, bound) == 17
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,11 @@ def test_every_bound_can_be_set(tmp_path: Path, bound: str) -> None:
         ("aliases: {tools: {serch: [x]}}", 'key aliases.tools.serch: unknown key. Did you mean "search"?'),
         ("aliases: {keys: {qery: [x]}}", 'key aliases.keys.qery: unknown key. Did you mean "query"?'),
         ("a: [", "not YAML"),
+        ("collections: {oecd: oecd.db, guide: }", "key collections.guide: is missing"),
+        ("collections: {oecd: {path: }}", "key collections.oecd.path: is missing"),
+        (A + "tokens: {reader: }", "key tokens.reader: is missing"),
+        (A + "tokens: {reader: {env: }}", "key tokens.reader: needs sha256"),
+        ("bounds: {candidates: 9}", "key bounds.candidates: must be 10 or more"),
         ("", "the file is empty"),
     ],
 )
@@ -163,6 +168,14 @@ def test_what_cannot_be_served_is_said_before_it_serves(tmp_path: Path, argument
     given = [one.format(db=tmp_path / "tested.db", tmp=tmp_path) for one in arguments]
     done = CliRunner().invoke(main, ["serve", *given])
     assert done.exit_code == 1 and said in done.output and "Traceback" not in done.output
+
+
+def test_the_example_of_the_readme_is_sound_but_for_its_digest(tmp_path: Path) -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+    (text,) = (block for block in re.findall(r"^```yaml\n(.*?)^```", readme, re.M | re.S) if "sha256:" in block)
+    with pytest.raises(SettingsError, match="64 hexadecimal digits, as sha256sum prints them"):
+        load(tmp_path, text)
+    assert load(tmp_path, re.sub(r"sha256: \S+", f"sha256: {SHA}", text)).tokens[0].digest == SHA
 
 
 def test_the_readme_names_every_bound_with_its_default() -> None:

@@ -6,8 +6,10 @@ import asyncio
 import json
 import logging
 import os
+import re
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -26,7 +28,7 @@ from catalog_search.errors import SettingsError
 from catalog_search.server.bounds import Bounds
 from catalog_search.server.configuration import Collection, Configuration
 from catalog_search.server.hosts import Address, Hosts
-from catalog_search.server.http import open_socket
+from catalog_search.server.service import open_socket
 
 HANDSHAKES = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 MODERN = "2026-07-28"
@@ -143,13 +145,79 @@ def test_host_and_origin_are_compared_whole_on_every_route(
 
 
 def test_a_refusal_is_logged_with_the_option_that_would_allow_it(
-    client: Client, caplog: pytest.LogCaptureFixture
+    database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING, "catalog_search"):
+    told = caplog.at_level(logging.WARNING, "catalog_search")
+    with told, serving(public(database)) as here, here.client() as client:
         client.request(headers={"Host": "docs.example.org"})
         client.request(headers={"Origin": 'https://x.example/"\x85'})
-    assert 'Host "docs.example.org"' in caplog.text and "--allow-host" in caplog.text
-    assert 'Origin "https://x.example/' in caplog.text and "--allow-origin" in caplog.text
+        client.request(headers={"Origin": "null"})
+        client.request(headers={"Origin": "https://app.example.org"})
+    assert 'Host "docs.example.org"' in caplog.text and "allow it with --allow-host docs.example.org" in caplog.text
+    assert 'Origin "https://x.example/' in caplog.text and 'Origin "null"' in caplog.text
+    # what is advised is what the option takes
+    advised = re.findall(r"allow it with --allow-origin (\S+)", caplog.text)
+    assert advised == ["https://app.example.org"] and Hosts(Address("127.0.0.1", 1), [], advised)
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [
+        ("https://app.example", True),
+        ("http://localhost:6274", True),
+        ("https://app.example.evil.example", False),
+        ("null", False),
+    ],
+)
+def test_a_page_of_an_allowed_origin_may_ask_and_read_and_no_other(client: Client, origin: str, allowed: bool) -> None:
+    asks = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+    preflight = client.request("OPTIONS", headers=asks | {"Access-Control-Request-Headers": "content-type"})
+    assert preflight.status == (204 if allowed else 403)
+    answers = [preflight]
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    answers.append(client.request(body=ping, headers={"Origin": origin}))
+    answers.append(client.request(body=b"{", headers={"Origin": origin}))
+    assert [one.status for one in answers[1:]] == ([200, 400] if allowed else [403, 403])
+    for answer in answers:
+        assert answer.headers.get("access-control-allow-origin") == (origin if allowed else None)
+        assert (answer.headers.get("vary") == "Origin") == allowed
+    if allowed:
+        assert "POST" in preflight.headers["access-control-allow-methods"]
+        assert {"Authorization", "Content-Type", "MCP-Protocol-Version"} <= set(
+            preflight.headers["access-control-allow-headers"].split(", ")
+        )
+    assert "access-control-allow-origin" not in client.request("OPTIONS").headers
+    other = {"Host": "evil.example"}
+    assert client.request("OPTIONS", headers=asks | other).status == 421 or not allowed
+
+
+@pytest.mark.parametrize("header", ["Host: 127.0.0.1", "Origin: http://localhost", "Authorization: Bearer x"])
+def test_a_header_that_says_who_asks_stands_there_once(here: Here, header: str) -> None:
+    with here.client() as client:
+        head = client.head("POST", "/mcp", 2).replace(b"\r\n\r\n", f"\r\n{header}\r\n{header}\r\n\r\n".encode())
+        client.send(head + b"{}")
+        assert client.receive().status == 400
+
+
+def test_each_refusal_leaves_a_line_and_a_flood_of_them_only_some(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    bounds = {"body_bytes": 1_000, "body_seconds": 0.2, "calls_per_second": 5}
+    with caplog.at_level(logging.WARNING, "catalog_search"), serving(public(database, bounds=bounds)) as here:
+        for sent in (b"{", b"x" * 2_000, b"[]"):
+            with here.client() as client:
+                client.request(body=sent)
+        with here.client() as client:
+            client.send(client.head("POST", "/mcp", 100))
+            assert client.receive().status == 408
+        with here.client() as client:
+            while client.request(body=b"{}").status != 429:
+                pass
+            for status in (400, 413, 408, 429):
+                assert f"refused: {status} from 127.0.0.1: " in caplog.text
+            for _ in range(200):
+                client.request(body=b"{}")
+    assert len(caplog.records) < 60
 
 
 @pytest.mark.parametrize("text", ["a:b:c", "http://x", "127.0.0.1:99999", "", "x/y"])
@@ -259,7 +327,9 @@ def test_the_python_client_lists_and_calls_the_tools(here: Here, mode: str) -> N
         (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":"x"}', 400, -32600, 7),
         (b'{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}', 200, -32602, 7),
         (b"[" * 100_000, 400, -32700, None),
-        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":' + b'{"a":' * 50_000, 400, -32700, None),
+        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":' + b'{"a":' * 50_000, 400, -32700, 7),
+        (b'{"params":' + b'{"a":' * 990 + b"0" + b"}" * 991 + b"}", 400, -32700, None),
+        (b'{"jsonrpc":"2.0","id":1e999,"method":"ping"}', 400, -32700, None),
         (b"9" * 5_000, 400, -32700, None),
     ],
 )  # fmt: skip
@@ -518,6 +588,20 @@ def test_options_come_from_the_environment_and_each_call_is_a_line_without_its_q
     assert lines[0].startswith("INFO search answered ") and lines[2].startswith("INFO fetch not_found ")
     written = [json.loads(line) for line in (tmp_path / "questions.jsonl").read_text("utf-8").splitlines()]
     assert written == [{"query": "secret wages", "tool": "search", "results": 10, "relaxed": True}]
+    if sys.platform != "win32":
+        assert (tmp_path / "questions.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_question_that_cannot_be_written_down_is_answered_and_that_is_said_once(database: str) -> None:
+    with program(database, "--http", "127.0.0.1:0", "--anonymous", "--log-queries", "/dev/full") as started:
+        client = Client(started.port)
+        for _ in range(3):
+            assert client.found("search", query="wages")["results"]
+        client.close()
+        started.process.send_signal(signal.SIGTERM)
+        assert started.wait() == 0
+        assert started.log().count("questions are not written down") == 1 and "Traceback" not in started.log()
 
 
 SLOW = """

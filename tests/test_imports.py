@@ -37,11 +37,12 @@ spelling candidates proposing harvesting thesaurus judging learning suggesting l
 remote remotecheck
 d1rows d1delta export d1check
 server.aliases server.bounds server.holding server.shelf server.access server.configuration
-server.calls server.envelopes server.texts server.contract server.corpus server.tools
+server.jsontext server.calls server.envelopes server.texts server.contract server.corpus server.tools
 server.parts server.pair
 server.evidence_contract server.evidence
 server.model server.prompt server.columns server.verified_contract server.verified server.forge
-server.register server.journal server.stdio server.exchange server.hosts server.http server.serving
+server.register server.journal server.stdio server.exchange server.hosts server.http server.service
+server.serving
 server.upstream_settings server.upstream_wire server.upstream_http server.upstream_stdio server.upstream_sessions
 server.upstream server.fronting server
 worker

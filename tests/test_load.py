@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
-from load import MODERN, PROTOCOL, Load, assault, call
-from served import Program, program
+from load import MODERN, PROTOCOL, Load, assault, call, hostile_lines
+from served import Client, Program, program
 from support import built
+from wires import SERVE, opened, served
 
 CALLS = [
     call("search", {"query": "wages trade 7"}, '"id":"W7"'),
@@ -56,6 +60,66 @@ def test_after_an_assault_it_answers(server: Program) -> None:
     assert statuses.get(0, 0) <= 20
     tally = asyncio.run(Load(server.port, CALLS, 4).run(0.5))
     assert (tally.wrong, tally.lost) == (0, 0) and tally.right > 4
+
+
+def test_after_an_assault_over_pipes_it_answers(config: Path) -> None:
+    asked = []
+    with served(config.parent / "wages.db", [*SERVE, "--tools", "all"]) as child:
+        child.handshake()
+        for number, message in enumerate(hostile_lines(400)):
+            child.send(message)
+            asked.append(f"after {number}")
+            child.post(asked[-1], "ping", {})
+        child.post("last", "tools/call", {"name": "fetch", "arguments": {"id": "W3"}})
+        answered: dict[object, dict[str, Any]] = {}
+        while not answered.keys() >= {*asked, "last"}:
+            answered |= {(message := child.receive())["id"]: message}
+        assert opened(answered["last"]["result"])["id"] == "W3"
+        status, log = child.end()
+        assert status == 0 and "Traceback" not in log
+
+
+def asked(client: Client) -> int:
+    """Send a call and return the status of its answer; 0 if the connection was closed instead."""
+    with suppress(OSError):
+        client.send(CALLS[0].request)
+        return client.receive().status
+    return 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a socket is no file there")
+def test_silent_connections_take_no_place_from_those_who_ask(config: Path) -> None:
+    few_files = ["sh", "-c", 'ulimit -n 200; exec "$@"', "serve", *SERVE]
+    with program("--config", config, before=few_files) as started, ExitStack() as stack:
+        first = stack.enter_context(closing(Client(started.port)))
+        assert asked(first) == 200
+        for _ in range(400):
+            stack.enter_context(closing(Client(started.port)))
+        assert asked(first) == 200
+        assert asked(stack.enter_context(closing(Client(started.port)))) == 200
+        started.process.terminate()
+        assert started.wait() == 0
+        assert "Traceback" not in started.log() and len(started.log().splitlines()) < 10
+
+
+def test_connections_beyond_the_bound_are_told_so_until_one_is_free(config: Path) -> None:
+    bounded = config.with_name("bounded.yaml")
+    bounded.write_text(config.read_text("utf-8").replace("body_seconds: 1", "connections: 3"), "utf-8")
+    with program("--config", bounded) as started, ExitStack() as stack:
+        held = [stack.enter_context(closing(Client(started.port))) for _ in range(3)]
+        assert all(asked(one) == 200 for one in held)
+        with closing(Client(started.port)) as one_more:
+            refused = one_more.receive()
+            assert refused.status == 503 and b"Too many connections" in refused.body
+            assert refused.headers["retry-after"] == "1"
+        held.pop().close()
+        for _ in range(100):  # until the server has seen it
+            with closing(Client(started.port)) as next_one:
+                if asked(next_one) == 200:
+                    break
+        else:
+            pytest.fail("the place was not given to the next one")
+        assert asked(held[0]) == 200
 
 
 def test_no_call_is_lost_when_it_is_told_to_end(server: Program) -> None:

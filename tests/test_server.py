@@ -29,6 +29,7 @@ from wires import (
     served,
 )  # fmt: skip
 
+from catalog_search.server import http
 from catalog_search.server.contract import DEFAULT_LIMIT
 
 DESCRIBED = "the catalogue \"Labour 'tables'\" by Office: 16 documents, language en"
@@ -372,6 +373,10 @@ BAD_LINES = [
     (b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":NaN}}', None, -32700),
     (b"[" * 100_000, None, -32700),
     (b'{"jsonrpc":"2.0","id":' + b"9" * 10_000 + b',"method":"ping"}', None, -32700),
+    (b'{"jsonrpc":"2.0","id":"d","method":"ping","params":{"x":' + b"[" * 990 + b"]" * 990 + b"}}", "d", -32700),
+    (b'{"params":{"id":3,"x":' + b"[" * 990 + b"]" * 990 + b'},"method":"ping","id":-4}', -4, -32700),
+    (b'{"jsonrpc":"2.0","id":1e999,"method":"ping"}', None, -32700),
+    (b"[]", None, -32600),
     (b"17", None, -32600),
     (b'{"jsonrpc":"2.0","id":5}', 5, -32600),
     (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', 1.5, -32600),
@@ -446,8 +451,38 @@ def test_a_failure_inside_is_said_in_plain_words_and_logged(database: str) -> No
     assert "ZeroDivisionError: secret" in log
 
 
-@pytest.mark.parametrize("tool", ["search", "fetch"])
+UNSENDABLE = """
+def unsendable(self, question, **more):
+    found = search(self, question, **more)
+    found.notes.append("\\ud800")
+    return found
+Catalog.search = unsendable
+"""
+
+
+def test_an_answer_that_cannot_be_written_is_an_error_for_its_request_and_the_next_is_answered(database: str) -> None:
+    with served(database, patched(UNSENDABLE)) as child:
+        child.handshake()
+        child.post("bad", "tools/call", {"name": "search", "arguments": {"query": "wages"}})
+        reply = child.receive()
+        assert (reply["id"], reply["error"]["code"]) == ("bad", -32603)
+        assert "log" in reply["error"]["message"]
+        assert child.found("fetch", id="W1")["id"] == "W1"
+        status, log = child.end()
+        assert status == 0 and "cannot be written as JSON" in log
+
+
+@pytest.mark.parametrize("value", [float("nan"), object(), [[float("inf")]]], ids=["nan", "object", "infinity"])
+def test_what_cannot_be_written_over_http_is_an_error_for_its_request(value: object) -> None:
+    right = {"jsonrpc": "2.0", "id": 1, "result": {}}
+    wrong = {"jsonrpc": "2.0", "id": "b", "result": {"x": value}}
+    first, second = json.loads(http.written([right, wrong]))
+    assert first == right
+    assert (second["id"], second["error"]["code"]) == ("b", -32603)
+
+
 @pytest.mark.parametrize("damage", ["removed", "emptied", "overwritten", "cut"])
+@pytest.mark.parametrize("tool", ["search", "fetch"])
 def test_a_database_lost_while_serving_is_an_error_and_never_an_empty_answer(
     database: str, tmp_path: Path, tool: str, damage: str
 ) -> None:

@@ -214,6 +214,20 @@ def test_an_unknown_id_is_answered_with_the_nearest_as_they_stand_on_the_wire(sh
         shelf.only([]).fetch("1")
 
 
+def test_a_lost_collection_keeps_no_other_from_being_read(shelf_of: Callable[..., Shelf], tmp_path: Path) -> None:
+    shelf = shelf_of({"a": rows("Wages"), "b": rows("Rents"), "c": rows("Ships")})
+    (tmp_path / "b.db").rename(tmp_path / "gone.db")
+    assert shelf.fetch("c:1")[1].title == "Ships"
+    assert shelf.fetch("a:1")[1].title == "Wages"
+    assert shelf.fetch("1")[0] == "a:1"
+    for id in ("b:1", "unknown", "https://x.example/unknown"):
+        with pytest.raises(DatabaseError, match='the collection "b" cannot be read: the file is gone'):
+            shelf.fetch(id)
+    with pytest.raises(DatabaseError, match='the collection "b" cannot be read'):
+        shelf.search("wages")
+    assert wire(shelf, "wages", collections=["a"]) == ["a:1"]
+
+
 # Files ------------------------------------------------------------------------------------------------------
 
 

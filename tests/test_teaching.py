@@ -129,6 +129,15 @@ def test_a_strict_server_refuses_a_message_of_nearly_the_right_form(strict: Wire
     assert (answer["id"], answer["error"]["code"]) == (case["id"], case["strict"])
 
 
+@pytest.mark.parametrize("number", ["9" * 5_000, "-" + "9" * 450, "1e999"], ids=["5000", "450", "exponent"])
+def test_a_number_that_cannot_be_one_beside_the_question_is_no_hindrance(wire: Wire, number: str) -> None:
+    params = {"name": "search", "arguments": {"query": "wages", "n": "N"}}
+    call = json.dumps({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": params})
+    (answer,) = wire.answers(call.replace('"N"', number).encode())
+    assert answer["id"] == "a"
+    assert [one["id"] for one in opened(answer["result"])["results"]] == ["W1", "W2"]
+
+
 def test_several_messages_at_once_are_each_answered(wire: Wire) -> None:
     call = {"method": "tools/call", "params": {"name": "lookup", "arguments": "wages"}}
     batch = [{"jsonrpc": "2.0", "id": "a", "method": "ping"}, {"id": "b", **call}, {"jsonrpc": "2.0", "method": "x"}, 7]
@@ -280,6 +289,50 @@ def test_titles_and_messages_are_in_the_language_asked_for_and_descriptions_in_e
         assert opened(called(wire, "search", {"q": "wages"}))["warnings"][0] == warning
     with WIRES["stdio"](database, "--locale", locale, "--strict") as wire:
         assert failed(called(wire, "search", {"q": "wages"})).startswith(refusal)
+
+
+TOO_MUCH: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+    ("search", {"query": "x" * 10_001}, {"fr": "La question a 10001 caractères", "de": "Die Frage hat 10001 Zeichen"}),
+    (
+        "search",
+        {"query": "wages", "offset": 10},
+        {"fr": "Les résultats 11 à 20", "de": "Gefragt war nach"},
+    ),
+    (
+        "search_evidence",
+        {"query": "wages", "collections": ["n" * 500]},
+        {"fr": "Il n'y a pas de collection « nnnn", "de": "Eine Sammlung „nnnn"},
+    ),
+    (
+        "search_evidence",
+        {"query": "wages", "where": {"agncy": "x"}},
+        {"fr": "Il n'y a pas de facette « agncy »", "de": "Eine Facette „agncy“"},
+    ),
+    (
+        "search_evidence",
+        {"query": "wages", "where": {"a": []}},
+        {"fr": "where doit avoir un texte pour « a »", "de": "where muss für „a“"},
+    ),
+    (
+        "search_evidence",
+        {"query": "wages of labour"},
+        {"fr": "La question a 2 termes", "de": "Die Frage hat 2 Begriffe"},
+    ),
+]
+
+
+@pytest.mark.parametrize("locale", ["fr", "de"])
+def test_what_is_asked_too_much_is_said_in_the_language_asked_for_and_not_at_length(
+    database: str, tmp_path: Path, locale: str
+) -> None:
+    (tmp_path / "serve.yaml").write_text("bounds: {candidates: 15, terms: 1}\n", "utf-8")
+    with WIRES["stdio"](
+        database, "--locale", locale, "--tools", "all", "--config", str(tmp_path / "serve.yaml")
+    ) as wire:
+        for tool, arguments, said in TOO_MUCH:
+            told = failed(called(wire, tool, arguments))
+            assert told.startswith(said[locale]) and len(told) < 400
+            assert not re.search(r"\b(the|there|Did|Known)\b", told)
 
 
 def test_the_catalogues_language_is_the_default_and_english_where_there_are_no_texts(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ class Bounds:
         query_seconds: how long a question may take inside a database.
         calls_per_second: calls of one caller; twice as many may come at once. 0 for no bound.
         concurrent_calls: calls that are worked on or wait, of all callers together.
+        connections: connections that are open, of all callers together; fewer if the process may have fewer files.
+            At the bound those that have said nothing yet give way, the oldest first.
         body_bytes: bytes of one HTTP request.
         body_seconds: how long the head of an HTTP request may take to arrive, and its body.
         model_seconds: how long the model of verified_search may take, each of two attempts.
@@ -43,6 +45,7 @@ class Bounds:
     query_seconds: float = 1.5
     calls_per_second: float = 20.0
     concurrent_calls: int = 256
+    connections: int = 1_000
     body_bytes: int = 256 * 1024
     body_seconds: float = 10.0
     model_seconds: float = 25.0

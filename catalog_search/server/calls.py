@@ -11,8 +11,8 @@ was meant is nearly always plain. The rules are fixed, so that equal calls are r
 3. Its optional arguments: their key, then other keys for them, beside the main argument or around it.
 
 Nothing is guessed from what is left: without a usable text a call is not carried out. A remark is a key of the
-contract's texts with what it speaks of; no remark means that the call was canonical. Only the standard library is
-used here, and nothing is known of any one tool but its `Shape`.
+contract's texts with what it speaks of; no remark means that the call was canonical. Nothing is known of any one
+tool but its `Shape`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catalog_search.errors import echo
 from catalog_search.server.aliases import ALIASES, VERBS, WRAPPERS, Aliases, words_of
+from catalog_search.server.jsontext import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,8 +35,8 @@ STEPS = 2_000
 """Values that are looked at in search of the main argument."""
 MOST = 100
 """Members of an object whose names are compared one by one, and items of a list that are read."""
-LONGEST_NAME, NAMED = 60, 8
-"""Characters of a caller's key that are repeated, and how many keys."""
+NAMED = 8
+"""Keys of a caller that are repeated."""
 LONGEST_EXAMPLE = 200
 """Characters of a call that is repeated in its canonical form; the tool's own example stands for a longer one."""
 
@@ -93,7 +95,7 @@ def read_call(shapes: Sequence[Shape], name: Any, arguments: Any, aliases: Alias
     if not isinstance(name, str) or not name.strip():
         remarks.append(Remark("nameless", {"tool": shape.tool}))
     elif name != shape.tool:
-        remarks.append(Remark("tool", {"asked": _shown(name), "tool": shape.tool}))
+        remarks.append(Remark("tool", {"asked": echo(name), "tool": shape.tool}))
     found = _Reader(shape, aliases).read(arguments) if shape.main else _Found("", (), ())
     read: dict[str, Any] = {}
     if found is None:
@@ -205,7 +207,7 @@ class _Reader:
             if isinstance(inner, dict) or (isinstance(inner, list) and not self._shape.literal):
                 found = self._dig(inner, 1)
                 if found is not None:
-                    return _Found(found.text, (main, *found.path), (arguments, *found.places))
+                    return found._replace(path=(main, *found.path), places=(arguments, *found.places))
             return _Found(text, (main,), (arguments,))
         return self._dig(arguments, 0)
 
@@ -236,7 +238,7 @@ class _Reader:
     def _dig_object(self, value: dict[str, Any], depth: int, *, lone: bool) -> _Found | None:
         def under(key: str, *, lone: bool) -> _Found | None:
             found = self._dig(value[key], depth + 1, lone=lone)
-            return found and _Found(found.text, (key, *found.path), (value, *found.places))
+            return found and found._replace(path=(key, *found.path), places=(value, *found.places))
 
         named = list(_keys_for(self._shape.main, value, self._aliases))
         for key in named:
@@ -287,8 +289,8 @@ def _decoded(value: Any) -> Any:
         return None
     for candidate in (value, "{" + value + "}"):  # the members of an object without its braces
         try:
-            found = json.loads(candidate)
-        except (ValueError, RecursionError):
+            found = parse(candidate)
+        except ValueError:
             continue
         if isinstance(found, dict | list | str):
             return found
@@ -303,9 +305,9 @@ def _said_of_main(shape: Shape, arguments: Any, found: _Found) -> Iterator[Remar
     if not isinstance(arguments, dict):
         yield Remark("shape", {"key": shape.main, "tool": shape.tool})
     elif found.path != (shape.main,):
-        yield Remark("key", {"asked": _shown(".".join(found.path)), "key": shape.main, "tool": shape.tool})
+        yield Remark("key", {"asked": echo(".".join(found.path)), "key": shape.main, "tool": shape.tool})
     elif arguments[shape.main] != found.text:
-        yield Remark("value", {"key": shape.main, "value": _shown(found.text), "tool": shape.tool})
+        yield Remark("value", {"key": shape.main, "value": echo(found.text), "tool": shape.tool})
 
 
 # The optional arguments ---------------------------------------------------------------------------------------
@@ -333,7 +335,7 @@ def _option(
                 continue
             used.add(name)
             read[key] = value
-            about = {"asked": _shown(name), "key": key, "value": _shown(_plain(value)), "tool": shape.tool}
+            about = {"asked": echo(name), "key": key, "value": echo(_plain(value)), "tool": shape.tool}
             if key in shape.hidden:
                 remarks.append(Remark("hidden", about))
             elif name != key or place is not places[-1]:
@@ -397,14 +399,8 @@ def shown_keys(keys: Sequence[str]) -> str:
     >>> shown_keys(["limt", "a\\nb"])
     'limt, a b'
     """
-    return ", ".join([*map(_shown, keys[:NAMED]), *(["…"] if len(keys) > NAMED else [])])
+    return ", ".join([*map(echo, keys[:NAMED]), *(["…"] if len(keys) > NAMED else [])])
 
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _shown(text: str) -> str:
-    """Return a caller's word on one line and not too long, to be repeated to them."""
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text[: 4 * LONGEST_NAME]).split())
-    return line if len(line) <= LONGEST_NAME else f"{line[:LONGEST_NAME]}…"

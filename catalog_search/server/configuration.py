@@ -2,7 +2,7 @@
 
     listen: 127.0.0.1:8787                  tokens:
     anonymous: true                           reader:   {env: READER_TOKEN, collections: [oecd]}
-    collections:                              analyst:  {sha256: 9f86d0…, collections: [oecd, internal]}
+    collections:                              analyst:  {sha256: …, collections: [oecd, internal]}
       oecd: {path: oecd.db, public: true}   bounds: {calls_per_second: 5}
       internal: internal.db
 
@@ -167,7 +167,8 @@ class _Reader:
     def _collections(self, top: Section) -> tuple[Collection, ...]:
         section = top.section("collections")
         found = []
-        for name, value in section.values.items():
+        for name in section.filled():
+            value = section.values[name]
             if not NAME.fullmatch(name):
                 raise section.error("a name is made of a-z, 0-9, _ and -, and begins with a letter or digit", name)
             if isinstance(value, Mapping):
@@ -181,7 +182,7 @@ class _Reader:
     def _tokens(self, top: Section, collections: list[str]) -> tuple[Token, ...]:
         section = top.section("tokens")
         return tuple(self._token(section.section(name, ("sha256", "env", "collections")), name, collections)
-                     for name in section.values)  # fmt: skip
+                     for name in section.filled())  # fmt: skip
 
     def _token(self, section: Section, name: str, known: list[str]) -> Token:
         sha256, variable = section.text("sha256"), section.text("env")
@@ -195,7 +196,10 @@ class _Reader:
         elif sha256 is not None and _DIGEST.fullmatch(sha256):
             digest = sha256.lower()
         else:
-            raise section.error("a SHA-256 has 64 hexadecimal digits; the token itself does not belong here", "sha256")
+            raise section.error(
+                "a SHA-256 has 64 hexadecimal digits, as sha256sum prints them; the token itself does not belong here",
+                "sha256",
+            )
         wanted = section.texts("collections")
         for one in wanted:
             if one not in known:
@@ -229,6 +233,13 @@ class Section:
     def section(self, key: str, known: tuple[str, ...] | None = None) -> Section:
         full = f"{self._prefix}.{key}" if self._prefix else key
         return Section(self.values.get(key, {}), self._path, full, known, self._lines.get(key, self._line))
+
+    def filled(self) -> tuple[str, ...]:
+        """Return the names, each of which must have something after its colon."""
+        for name in self.names:
+            if name not in self.values:
+                raise self.error("is missing: nothing stands after the colon; fill it in or leave the name out", name)
+        return self.names
 
     def text(self, key: str) -> str | None:
         value = self.values.get(key)
@@ -278,9 +289,13 @@ def _bounds(top: Section) -> Bounds:
         given[key] = section.number(key, int if known[key].type == "int" else float)
         if not given[key] and key not in UNBOUNDED:
             raise section.error("must be more than 0", key)
+        if given[key] < LEAST.get(key, 0):
+            raise section.error(f"must be {LEAST[key]} or more: so many results has a search", key)
     return Bounds(**given)
 
 
+LEAST = {"candidates": 10}
+"""The least that a canonical call needs of a bound."""
 UNBOUNDED = ("calls_per_second", "failed_authentications", "terms", "patterns", "query_seconds")
 """The bounds that 0 takes away."""
 

@@ -6,8 +6,9 @@ message at all is for the transport to refuse.
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+from catalog_search.server.jsontext import parse
 
 
 def repaired(message: Any) -> Any:
@@ -35,8 +36,8 @@ def _params(params: Any) -> dict[str, Any]:
         return params
     if isinstance(params, str) and params.lstrip()[:1] in ("{", "["):
         try:
-            params = json.loads(params)
-        except (ValueError, RecursionError):
+            params = parse(params)
+        except ValueError:
             return {"arguments": {"params": params}}
     if isinstance(params, dict):
         # Not as they are: that they came as a text is for the answer to say.

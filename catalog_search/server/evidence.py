@@ -11,7 +11,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from catalog_search.errors import DocumentNotFound, QueryError, SettingsError, nearest
+from catalog_search.errors import DocumentNotFound, QueryError, SettingsError, echo, nearest
 from catalog_search.server.contract import SEARCH_TOOLS, web_address
 from catalog_search.server.evidence_contract import (
     DEFAULT_CHARS,
@@ -119,7 +119,7 @@ def _conditions(where: dict[str, Any]) -> dict[str, list[str]]:
     for facet, value in where.items():
         values = value if isinstance(value, list) else [value]
         if not values or not all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in values):
-            raise QueryError(f'where must have a text for "{_short(facet)}"')
+            raise QueryError(f'where must have a text for "{echo(facet)}"').also("bad_where", name=echo(facet))
         conditions[facet] = [str(one) for one in values]
     return conditions
 
@@ -163,7 +163,7 @@ def _within(
         needed = cost(one) + 1
         if needed > room:
             if not results:
-                raise QueryError(texts.say("budget_too_small", max_chars=budget, needed=budget - room + needed))
+                raise _too_small(texts, budget, budget - room + needed)
             break
         room -= needed
         results.append(one)
@@ -233,7 +233,7 @@ def read_document(texts: Texts, shelf: Shelf, arguments: dict[str, Any]) -> dict
     text, last, following = _numbered(lines, line, character, arguments.get("max_lines", DEFAULT_LINES), room)
     if not text:
         needed = budget - room + cost(f"{line}: ") - 2 + _LARGEST_CHARACTER
-        raise QueryError(texts.say("budget_too_small", max_chars=budget, needed=needed))
+        raise _too_small(texts, budget, needed)
     if "path" in told and document.first_line:
         told["file_first_line"] = document.first_line + line - 1
     left = len(lines) - (following[0] - 1 if following else len(lines))
@@ -337,6 +337,11 @@ def cost(value: object) -> int:
     11
     """
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _too_small(texts: Texts, budget: int, needed: int) -> QueryError:
+    values = {"max_chars": budget, "needed": needed}
+    return QueryError(texts.say("budget_too_small", **values)).also("budget_too_small", **values)
 
 
 def _short(text: str) -> str:

@@ -12,8 +12,9 @@ import anyio
 from catalog_search.server import stdio
 from catalog_search.server.bounds import Bounds
 from catalog_search.server.hosts import Hosts
-from catalog_search.server.http import Endpoint, Service, open_socket
+from catalog_search.server.http import Endpoint
 from catalog_search.server.journal import CALLER, start
+from catalog_search.server.service import Service, open_socket
 from catalog_search.server.upstream import AUTHORIZATION, make_front
 from catalog_search.server.upstream_sessions import Sessions
 

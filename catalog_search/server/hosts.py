@@ -100,6 +100,19 @@ class Hosts:
         )
 
 
+def allowing(option: str, value: str) -> str:
+    """Return how a refused Host or Origin would be allowed, by an option that takes that very value.
+
+    >>> allowing("--allow-origin", "https://app.example"), allowing("--allow-origin", "null")
+    ('; allow it with --allow-origin https://app.example', '; no --allow-origin names such a one')
+    """
+    try:
+        (_split if option == "--allow-host" else _origin)(value)
+    except SettingsError:
+        return f"; no {option} names such a one"
+    return f"; allow it with {option} {value}"
+
+
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 

@@ -12,50 +12,52 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import signal
-import socket
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
-from catalog_search.errors import CatalogSearchError
 from catalog_search.server.access import bearer
 from catalog_search.server.bounds import Rate
 from catalog_search.server.exchange import exchange
+from catalog_search.server.hosts import Hosts, allowing
 from catalog_search.server.journal import CALLER
-from catalog_search.server.stdio import DRAIN_SECONDS, parse
+from catalog_search.server.jsontext import TooDeep, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
-    from types import FrameType
+    from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 
     from mcp.server.lowlevel import Server
 
     from catalog_search.server.access import Access, Caller
     from catalog_search.server.bounds import Bounds
-    from catalog_search.server.hosts import Address, Hosts
     from catalog_search.server.shelf import Shelf
 
     Scope = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-KEEP_ALIVE_SECONDS = 30
-HEADER_BYTES = 16 * 1024
-QUIET_SECONDS = 0.5
-"""After a signal, how long those who are connected already are still answered before silent ones are let go."""
 UNREAD = (408, 413)
 """The refusals of a request that has not been read to its end; its connection is closed."""
 PASSED_BYTES, PASSED_SECONDS = 16 * 1024 * 1024, 1.0
 """So much of it is let pass before that."""
 SHOWN = 80
 """Characters of a header that a log line repeats."""
+LINES_PER_SECOND = 10
+"""Lines about refusals; twice as many may come at once."""
+ONCE = (b"host", b"origin", b"authorization")
+"""Headers that decide who asks, and that stand for nobody if there are two of them."""
+PREFLIGHT = [
+    (b"access-control-allow-methods", b"GET, POST"),
+    (
+        b"access-control-allow-headers",
+        b"Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Session-Id, "
+        b"MCP-Protocol-Version",
+    ),
+    (b"access-control-max-age", b"600"),
+]
+"""What a page of an allowed Origin may send."""
 
-PARSE_ERROR, REFUSED = -32700, -32000
+PARSE_ERROR, INTERNAL_ERROR, REFUSED = -32700, -32603, -32000
 
 logger = logging.getLogger(__name__)
 
@@ -64,9 +66,18 @@ class Refused(Exception):
     """A request that is not answered as it wished: the status, what is said, and headers."""
 
     def __init__(
-        self, status: int, text: str, headers: Iterable[tuple[bytes, bytes]] = (), *, code: int = REFUSED
+        self,
+        status: int,
+        text: str,
+        headers: Iterable[tuple[bytes, bytes]] = (),
+        *,
+        code: int = REFUSED,
+        id: str | int | None = None,
+        log: str = "",
     ) -> None:
-        self.status, self.text, self.headers, self.code = status, text, headers, code
+        self.status, self.text, self.headers, self.code, self.id = status, text, headers, code, id
+        self.log = log or text
+        """What is written down of it."""
 
 
 class Endpoint:
@@ -82,6 +93,7 @@ class Endpoint:
         self.bounds = bounds
         self._hosts, self._strict = hosts, strict
         self._rate = Rate(bounds.calls_per_second)
+        self._lines = Rate(LINES_PER_SECOND)
         self._under_way = 0
         self._health = json.dumps({"ok": True, "version": version("catalog-search")}).encode()
         self.ending = False
@@ -106,13 +118,20 @@ class Endpoint:
         """Answer a request, as ASGI has it."""
         if scope["type"] != "http":
             return
+        cors = self._cors(scope)
         try:
+            if cors and scope["method"] == "OPTIONS":
+                await self._send(send, 204, b"", [*cors, *PREFLIGHT])
+                return
             status, body = await self._answer(scope, receive)
-            await self._send(send, status, body)
+            if status >= 400:
+                self._log(status, "it is no request that can be answered", scope)
+            await self._send(send, status, body, cors)
         except Refused as refused:
-            error = {"jsonrpc": "2.0", "id": None, "error": {"code": refused.code, "message": refused.text}}
+            self._log(refused.status, refused.log, scope)
+            error = {"jsonrpc": "2.0", "id": refused.id, "error": {"code": refused.code, "message": refused.text}}
             unread = receive if refused.status in UNREAD else None
-            await self._send(send, refused.status, json.dumps(error).encode(), refused.headers, unread)
+            await self._send(send, refused.status, json.dumps(error).encode(), [*refused.headers, *cors], unread)
 
     async def _send(
         self,
@@ -122,7 +141,9 @@ class Endpoint:
         headers: Iterable[tuple[bytes, bytes]] = (),
         unread: Receive | None = None,
     ) -> None:
-        sent = [(b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store"), *headers]
+        sent = [(b"cache-control", b"no-store"), *headers]
+        if status != 204:
+            sent.append((b"content-length", str(len(body)).encode()))
         if body:
             sent.append((b"content-type", b"application/json"))
         if self.ending or unread:
@@ -135,7 +156,24 @@ class Endpoint:
             body = b""
         await send({"type": "http.response.body", "body": body})
 
+    def _cors(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        """Return the headers that let a page of an allowed Origin read the answer; none for any other."""
+        named = {name: [value for key, value in scope["headers"] if key == name] for name in (b"host", b"origin")}
+        hosts, origins = ([value.decode("latin-1") for value in values] for values in named.values())
+        if len(hosts) == len(origins) == 1 and self._hosts.knows(hosts[0]) and self._hosts.lets(origins[0]):
+            exposed = (b"access-control-expose-headers", b"Retry-After, WWW-Authenticate")
+            return [(b"access-control-allow-origin", named[b"origin"][0]), (b"vary", b"Origin"), exposed]
+        return []
+
+    def _log(self, status: int, what: str, scope: Scope) -> None:
+        """Write down a refusal, unless very many come."""
+        if not self._lines.take(""):
+            logger.warning("refused: %d from %s: %s", status, _address(scope), what)
+
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, bytes]:
+        for name in ONCE:
+            if sum(key == name for key, _ in scope["headers"]) > 1:
+                raise Refused(400, f"The header {name.decode().title()} stands there more than once.")
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         self._check_names(headers)
         if scope["path"] == "/healthz":
@@ -149,9 +187,10 @@ class Endpoint:
         body = await self._body(headers, receive)
         try:
             message = parse(body)
-        except (ValueError, RecursionError) as problem:
-            text = f"The body is not JSON: {problem}" if isinstance(problem, ValueError) else _TOO_DEEP
-            raise Refused(400, text, code=PARSE_ERROR) from None
+        except TooDeep as problem:
+            raise Refused(400, f"The body is not read: {problem}.", code=PARSE_ERROR, id=problem.id) from None
+        except ValueError as problem:
+            raise Refused(400, f"The body is not JSON: {problem}", code=PARSE_ERROR) from None
         for _ in range(len(message) - 1 if isinstance(message, list) else 0):
             self._count(key)  # each message of several is a call
         if self._under_way >= self.bounds.concurrent_calls:
@@ -163,20 +202,18 @@ class Endpoint:
             self._under_way -= 1
         if answer is None:
             return status, b""
-        return status, json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return status, written(answer)
 
     # The checks -------------------------------------------------------------------------------------------
 
     def _check_names(self, headers: dict[str, str]) -> None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._hosts.knows(host):
-            shown = json.dumps(host[:SHOWN])
-            logger.warning("refused: Host %s is not a name of this server; allow it with --allow-host", shown)
-            raise Refused(421, "This server is not known by the name in the Host header.")
+            log = f"Host {_quoted(host)} is not a name of this server{allowing('--allow-host', host)}"
+            raise Refused(421, "This server is not known by the name in the Host header.", log=log)
         if origin is not None and not self._hosts.lets(origin):
-            shown = json.dumps(origin[:SHOWN])
-            logger.warning("refused: Origin %s may not address this server; allow it with --allow-origin", shown)
-            raise Refused(403, "Pages of this Origin may not address this server.")
+            log = f"Origin {_quoted(origin)} may not address this server{allowing('--allow-origin', origin)}"
+            raise Refused(403, "Pages of this Origin may not address this server.", log=log)
 
     def _count(self, key: str) -> None:
         if wait := self._rate.take(key):
@@ -253,8 +290,20 @@ class Application(Endpoint):
         if token and (caller := self._access.caller(token)):
             return caller
         self._failures.take(address)
-        logger.warning("refused: wrong token from %s", address)
-        raise Refused(401, "The token is not one of this server's.", refused)
+        raise Refused(401, "The token is not one of this server's.", refused, log="wrong token")
+
+
+def written(answer: dict[str, Any] | list[dict[str, Any]]) -> bytes:
+    """Return an answer as it is sent; in place of one that cannot be written, an error for the same request."""
+    try:
+        text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
+    except Exception:
+        logger.exception("an answer cannot be written as JSON")
+    if isinstance(answer, list):
+        return b"[" + b",".join(map(written, answer)) + b"]"
+    error = {"code": INTERNAL_ERROR, "message": "The server failed at this request. Its log says why."}
+    return json.dumps({"jsonrpc": "2.0", "id": answer.get("id"), "error": error}).encode()
 
 
 async def _let_pass(receive: Receive) -> None:
@@ -269,12 +318,13 @@ async def _let_pass(receive: Receive) -> None:
                     return
 
 
-_TOO_DEEP = "The body is nested too deeply to be read."
-
-
 def _only(method: str, found: str) -> None:
     if found != method:
         raise Refused(405, f"Only {method} is answered at this path.", [(b"allow", method.encode())])
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value[:SHOWN])
 
 
 def _later(seconds: float) -> list[tuple[bytes, bytes]]:
@@ -284,111 +334,3 @@ def _later(seconds: float) -> list[tuple[bytes, bytes]]:
 def _address(scope: Scope) -> str:
     client = scope.get("client")
     return str(client[0]) if client else "?"
-
-
-# The process ------------------------------------------------------------------------------------------------
-
-
-def open_socket(address: Address) -> socket.socket:
-    """Open the socket a server listens at.
-
-    Raises:
-        CatalogSearchError: the address is taken or not this machine's.
-    """
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # By its name: asyncio sends at once (TCP_NODELAY) only on sockets that say they are TCP, and an answer in two
-    # pieces otherwise waits some 40 ms for the acknowledgement of its first.
-    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind((address.host, address.port))
-        opened.listen(1_024)
-    except OSError as problem:
-        opened.close()
-        raise CatalogSearchError(f"cannot listen at {address}: {problem.strerror or problem}") from None
-    return opened
-
-
-def run(application: Endpoint, opened: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C, then answer the calls in hand; a second signal ends the process at once."""
-    asyncio.run(Service(application).serve(sockets=[opened]))
-
-
-class _Patient(H11Protocol):
-    """Uvicorn's reader of HTTP, with an end to its patience: a head that does not arrive holds no connection."""
-
-    seconds = 0.0
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_waiting()
-        elif self._timer is None:
-            self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _wait(self) -> None:
-        self._timer = self.loop.call_later(self.seconds, self.transport.close)
-
-    def _stop_waiting(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
-class Service(uvicorn.Server):
-    """Uvicorn, but for what a signal does: clients that are connected are not cut off between two calls."""
-
-    def __init__(self, application: Endpoint, drain_seconds: float = DRAIN_SECONDS) -> None:
-        super().__init__(
-            uvicorn.Config(
-                application,
-                log_config=None,
-                log_level="error",
-                access_log=False,
-                lifespan="off",
-                ws="none",
-                http=type("_Protocol", (_Patient,), {"seconds": application.bounds.body_seconds}),
-                proxy_headers=False,
-                server_header=False,
-                timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=int(drain_seconds),
-                h11_max_incomplete_event_size=HEADER_BYTES,
-            )
-        )
-        self._application = application
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        self._loop = asyncio.get_running_loop()
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self._application.ending:
-            self.force_exit = self.should_exit = True
-            return
-        self._application.ending = True
-        self._loop.call_soon_threadsafe(self._leave)
-
-    def _leave(self) -> None:
-        """Let nobody in, answer those who are in, and then end."""
-        for server in self.servers:
-            server.close()
-        self._application.leave()
-        self._loop.call_later(QUIET_SECONDS, setattr, self, "should_exit", True)

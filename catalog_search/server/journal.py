@@ -8,16 +8,18 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+import os
 import threading
 import time
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from catalog_search.errors import CatalogSearchError, DocumentNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
+    from io import RawIOBase
 
     from catalog_search.server.tools import Tool
 
@@ -34,11 +36,12 @@ class Journal:
     """Writes a line for each call of the tools it watches.
 
     Args:
-        queries: where questions are written, as lines of JSON; nowhere if None.
+        queries: where questions are written, as lines of JSON in UTF-8; nowhere if None.
     """
 
-    def __init__(self, queries: TextIO | None = None) -> None:
+    def __init__(self, queries: RawIOBase | None = None) -> None:
         self._queries = queries
+        self._full = False
         self._lock = threading.Lock()
 
     def watched(self, tools: Sequence[Tool]) -> list[Tool]:
@@ -95,10 +98,25 @@ class Journal:
             "results": len(found.get("results", found.get("items", ()))),
             "relaxed": bool({**found, **(extras or {})}.get("relaxed", False)),
         }
-        text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace").decode()
+        text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         with self._lock:
-            self._queries.write(text + "\n")
-            self._queries.flush()
+            try:
+                self._queries.write(text)
+            except OSError as problem:  # the disk is full: no reason to leave a question without its answer
+                if not self._full:
+                    logger.warning("questions are not written down: %s", problem.strerror or problem)
+                self._full = True
+            else:
+                self._full = False
+
+
+def open_queries(path: str) -> RawIOBase:
+    """Open the file that questions are written to; a new one is its owner's alone.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    return open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
 def counts(answer: Any) -> str:

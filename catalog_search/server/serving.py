@@ -50,7 +50,7 @@ def serve(configuration: Configuration) -> None:
         )
         closing.callback(shelf.close)
 
-        from catalog_search.server.journal import Journal, start
+        from catalog_search.server.journal import Journal, open_queries, start
         from catalog_search.server.texts import locale_of
 
         if configuration.locale is not None:
@@ -58,7 +58,7 @@ def serve(configuration: Configuration) -> None:
         queries = None
         if configuration.log_queries is not None:
             try:
-                queries = closing.enter_context(open(configuration.log_queries, "a", encoding="utf-8"))
+                queries = closing.enter_context(open_queries(configuration.log_queries))
             except OSError as problem:
                 raise CatalogSearchError(
                     f"questions cannot be written there: {problem.strerror}", path=configuration.log_queries
@@ -85,7 +85,7 @@ def _model(configuration: Configuration) -> Model | None:
 
 def _serve_http(shelf: Shelf, configuration: Configuration, listen: str, journal: Journal, model: Model | None) -> None:
     from catalog_search.server.hosts import Address
-    from catalog_search.server.http import open_socket, run
+    from catalog_search.server.service import open_socket, run
 
     address = Address.parse(listen)
     application = make_application(shelf, configuration, address, journal, model)

@@ -6,11 +6,13 @@ so that nothing it sends can reach it: neither a question nor an id, a filter or
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, groupby, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from catalog_search.errors import BoundReached, DatabaseError, DocumentNotFound, QueryError, nearest
+from catalog_search.errors import BoundReached, DatabaseError, DocumentNotFound, QueryError, echo, nearest
 from catalog_search.server.bounds import BOUNDS, Bounds
 from catalog_search.server.holding import Holding
 
@@ -170,7 +172,7 @@ class Shelf:
             QueryError: no collection of that name is on the shelf.
             DatabaseError: its file cannot be read.
         """
-        return self._holdings[self._known(name)].catalog()
+        return self._catalog_of(self._known(name))
 
     def qualify(self, name: str, id: str) -> str:
         """Return the id on the wire of a document of a collection."""
@@ -189,14 +191,18 @@ class Shelf:
             DocumentNotFound: no document on the shelf has that id; the nearest ids are named.
             DatabaseError: a database cannot be read.
         """
-        readings = list(self._readings(id))
-        for reading in readings:
-            if reading.catalog.has(reading.id):
-                return reading
+        readings = []
+        for name, plain in self._readings(id):
+            with self._named(name):  # each is opened when it is its turn: what comes first needs no other
+                reading = Resolved(name, self._holdings[name].catalog(), plain)
+                if reading.catalog.has(plain):
+                    return reading
+            readings.append(reading)
         if id.startswith(("http://", "https://")):
             for reading in readings:
-                if reading.id == id and (found := reading.catalog.id_by_url(id)) is not None:
-                    return reading._replace(id=found)
+                with self._named(reading.collection):
+                    if reading.id == id and (found := reading.catalog.id_by_url(id)) is not None:
+                        return reading._replace(id=found)
         raise self._not_found(id, readings)
 
     def fetch(self, id: str) -> tuple[str, Document]:
@@ -206,15 +212,34 @@ class Shelf:
             DocumentNotFound, DatabaseError: as for `resolve`.
         """
         name, catalog, plain = self.resolve(id)
-        return self.qualify(name, plain), catalog.fetch(plain)
+        with self._named(name):
+            return self.qualify(name, plain), catalog.fetch(plain)
 
-    def _readings(self, id: str) -> Iterator[Resolved]:
-        """Yield what an id may mean, the form that this shelf writes first."""
+    @contextmanager
+    def _named(self, name: str) -> Iterator[None]:
+        """Say of which of several collections the database failed."""
+        try:
+            yield
+        except DatabaseError as problem:
+            if len(self._holdings) < 2:
+                raise
+            message = f'the collection "{name}" cannot be read: {problem.message}'
+            raise DatabaseError(message, path=problem.path) from problem
+
+    def _catalog_of(self, name: str) -> Catalog:
+        with self._named(name):
+            return self._holdings[name].catalog()
+
+    def _asked(self, name: str, catalog: Catalog, question: str, **options: Any) -> SearchResult:
+        with self._named(name):
+            return catalog.search(question, **options)
+
+    def _readings(self, id: str) -> Iterator[tuple[str, str]]:
+        """Yield what an id may mean, as collection and id inside it, the form that this shelf writes first."""
         name, colon, rest = id.partition(":")
         prefixed = [(name, rest)] if colon and name in self._holdings else []
         plain = [(other, id) for other in self._holdings]
-        for name, id in chain(prefixed, plain) if self._qualified else chain(plain, prefixed):
-            yield Resolved(name, self._holdings[name].catalog(), id)
+        yield from chain(prefixed, plain) if self._qualified else chain(plain, prefixed)
 
     def _not_found(self, id: str, readings: Sequence[Resolved]) -> DocumentNotFound:
         near: list[list[str]] = []
@@ -263,23 +288,26 @@ class Shelf:
             raise BoundReached(
                 f"results {offset + 1:,} to {offset + limit:,} were asked for; an answer can be read down to "
                 f"{self._bounds.candidates:,}, so ask more narrowly"
-            )
+            ).also("out_of_reach", first=offset + 1, last=offset + limit, most=self._bounds.candidates)
         if len(question) > self._bounds.query_length:
             raise BoundReached(
                 f"the question has {len(question):,} characters; {self._bounds.query_length:,} may be asked at once"
-            )
+            ).also("question_too_long", found=len(question), most=self._bounds.query_length)
         names = list(self._holdings) if not collections else list(dict.fromkeys(map(self._known, collections)))
-        catalogs = {name: self._holdings[name].catalog() for name in names}
+        catalogs = {name: self._catalog_of(name) for name in names}
         if where:
             catalogs = _with_facets(catalogs, where)
         only: dict[str, Any] = {"where": where, "path_prefix": path_prefix}
         if len(catalogs) == 1:
             ((name, catalog),) = catalogs.items()
-            return self._merged({name: catalog.search(question, limit=limit, offset=offset, **only)}, 0, limit)
+            return self._merged(
+                {name: self._asked(name, catalog, question, limit=limit, offset=offset, **only)}, 0, limit
+            )
         need = offset + limit
-        parts = {name: catalog.search(question, limit=need, **only, relax=False) for name, catalog in catalogs.items()}
+        ask = partial(self._asked, question=question, limit=need, **only)
+        parts = {name: ask(name=name, catalog=catalog, relax=False) for name, catalog in catalogs.items()}
         if not any(part.total for part in parts.values()):
-            parts = {name: catalog.search(question, limit=need, **only) for name, catalog in catalogs.items()}
+            parts = {name: ask(name=name, catalog=catalog) for name, catalog in catalogs.items()}
         return self._merged(parts, offset, limit)
 
     def _merged(self, parts: dict[str, SearchResult], offset: int, limit: int) -> Answer:
@@ -302,7 +330,8 @@ class Shelf:
 
     def _known(self, name: str) -> str:
         if name not in self._holdings:
-            raise QueryError(f'there is no collection "{name}".{nearest(name, self._holdings)}')
+            problem = QueryError(f'there is no collection "{echo(name)}".{nearest(name, self._holdings)}')
+            raise problem.also("no_collection", name=echo(name)).also_nearest(name, self._holdings)
         return name
 
 
@@ -342,8 +371,11 @@ def _with_facets(catalogs: Mapping[str, Catalog], where: Mapping[str, str | Sequ
     for facet in where:
         if facet not in known:
             hint = nearest(facet, known) or " There are none."
-            raise QueryError(f'there is no facet "{facet}".{hint}')
+            problem = QueryError(f'there is no facet "{echo(facet)}".{hint}')
+            raise problem.also("no_facet", name=echo(facet)).also_nearest(facet, known)
     kept = {name: catalog for name, catalog in catalogs.items() if set(where) <= set(facets[name])}
     if not kept:
-        raise QueryError(f"no collection has all of the facets {', '.join(where)}; ask with one of them")
+        names = ", ".join(where)
+        problem = QueryError(f"no collection has all of the facets {names}; ask with one of them")
+        raise problem.also("no_facets_together", names=names)
     return kept

@@ -8,9 +8,9 @@ does not end it while it waits for a line. Hence this one.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import queue
-import re
 import signal
 import sys
 import threading
@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from catalog_search.errors import CatalogSearchError
 from catalog_search.server.envelopes import repaired
+from catalog_search.server.jsontext import TooDeep, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,8 @@ DRAIN_SECONDS = 10.0
 WRITE_SECONDS = 2.0
 """How long the last answers may take to be written; a client may have stopped reading without leaving."""
 
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+logger = logging.getLogger(__name__)
 
 
 def run(server: Server[Any], *, strict: bool = False) -> None:
@@ -166,8 +168,7 @@ class Connection:
     async def _send(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with from_server:
             async for message in from_server:
-                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                self._answers.put(text.encode() + b"\n")
+                self._answers.put(written(message.message) + b"\n")
                 if isinstance(message.message, types.JSONRPCResponse | types.JSONRPCError):
                     self._close(message.message.id)
 
@@ -183,9 +184,14 @@ class Connection:
             return
         try:
             found = parse(line)
-        except (ValueError, RecursionError) as problem:
+        except TooDeep as problem:
+            self._refuse({"id": problem.id}, types.PARSE_ERROR, f"The line is not read: {problem}.")
+            return
+        except ValueError as problem:
             self._refuse(None, types.PARSE_ERROR, f"The line is not JSON: {problem}")
             return
+        if found == []:
+            self._refuse(None, types.INVALID_REQUEST, "The list of messages is empty.")
         # Several at once, as 2025-03-26 had it; each is answered by itself.
         for one in found if isinstance(found, list) else [found]:
             if not self._strict:
@@ -216,21 +222,13 @@ class Connection:
         self._answers.put(json.dumps(error).encode() + b"\n")
 
 
-def parse(line: bytes) -> Any:
-    r"""Return the JSON of a line; halves of characters, which no text can hold, become U+FFFD.
-
-    Raises:
-        ValueError: it is not JSON.
-
-    >>> parse(b'{"query": "a\\ud800 \\ud83d\\ude00"}')
-    {'query': 'a� 😀'}
-    """
-    found = json.loads(line.decode("utf-8", "replace"), parse_constant=_refuse_constant)
-    if _SURROGATE.search(line):
-        text = json.dumps(found, ensure_ascii=False)
-        found = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-    return found
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON value")
+def written(message: types.JSONRPCMessage) -> bytes:
+    """Return a message as it is sent; in place of an answer that cannot be written, an error for the same request."""
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+    except Exception:
+        # Whatever it is: one answer is no reason to leave every other call without one.
+        logger.exception("an answer cannot be written as JSON")
+    request = getattr(message, "id", None)
+    error = {"code": types.INTERNAL_ERROR, "message": "The server failed at this request. Its log says why."}
+    return json.dumps({"jsonrpc": "2.0", "id": request, "error": error}).encode()

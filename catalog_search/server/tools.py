@@ -277,7 +277,8 @@ def _failure(tool: Tool, serving: Serving, problem: Exception) -> tuple[str, str
         logger.error("%s", problem)
         return "failed", say("database_failed", problem=problem.message.rstrip("."))
     if isinstance(problem, CatalogSearchError):
-        return "error", as_sentence(problem.message)
+        said = " ".join(say(key, **values) for key, values in problem.sentences)
+        return "error", said or as_sentence(problem.message)
     if serving.on_error is not None:
         serving.on_error(tool.name, problem)
     else:

@@ -18,7 +18,7 @@ import httpx2
 from mcp.shared.inbound import encode_header_value
 
 from catalog_search.errors import UpstreamError
-from catalog_search.server.stdio import parse
+from catalog_search.server.jsontext import parse
 from catalog_search.server.upstream_wire import (
     INITIALIZED,
     MODERN,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from catalog_search.errors import UpstreamError
-from catalog_search.server.stdio import parse
+from catalog_search.server.jsontext import parse
 from catalog_search.server.upstream_wire import (
     INITIALIZED,
     MOST_BYTES,

@@ -159,7 +159,8 @@ def beside_bare(folder: Path, seconds: float, report: Report) -> None:
     bare = Server([sys.executable, "-c", BARE, str(database), "catalogue"])
     constant = Server([sys.executable, "-c", BARE, str(database), "constant"], json.dumps(answer))
     anything = [Call(one.request, b'"results"') for one in modern]
-    base, ceiling = "bare Starlette over the catalogue", "bare Starlette, one constant answer"
+    base = "bare Starlette app with the same look-ups"
+    ceiling = "bare Starlette app with a constant answer"
     figures: dict[str, list[float]] = {}
     taken: dict[str, list[float]] = {}
     try:
@@ -189,7 +190,8 @@ def beside_bare(folder: Path, seconds: float, report: Report) -> None:
         )
     for name in (f"catalog-search, {MODERN}", f"catalog-search, {PROTOCOL}"):
         share = best[name] / best[base]
-        report.say(share >= 0.5, f"{name}: {share:.2f} of the bare application over the catalogue; 0.50 is wanted")
+        report.say(share >= 0.5, f"{name}: {share:.2f} of the {base}; 0.50 is wanted")
+        print(f"      {name}: {best[name] / best[ceiling]:.2f} of the {ceiling}, which looks nothing up")
 
 
 def under_load(folder: Path, clients: int, seconds: float, report: Report) -> None:
