@@ -198,6 +198,16 @@ def test_a_process_that_is_no_server_is_said(script: str, says: str) -> None:
         assert client.error("web_search", query="wages").startswith(says)
 
 
+@pytest.mark.parametrize("depth", [300, 900, 20_000])
+def test_a_result_of_a_process_that_is_too_deep_is_said_to_be_so(depth: int) -> None:
+    script = f"""read line; echo '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-06-18"}}}}'
+        read line; read line; printf '{{"jsonrpc":"2.0","id":2,"result":{{"content":[],"structuredContent":{{"a":'
+        printf '[%.0s' $(seq {depth}); printf ']%.0s' $(seq {depth}); echo '}}}}}}'; read line"""
+    with front(settings(f"stdio:sh -c {shlex.quote(script)}"), seconds=20.0) as served, served.client() as client:
+        text = client.error("web_search", query="wages")
+    assert text == "The upstream server's answer is nested too deeply to be handed on: more than 100 levels."
+
+
 # Over HTTP --------------------------------------------------------------------------------------------------------
 
 
