@@ -125,7 +125,10 @@ def test_the_settings_and_the_vocabulary_shown_are_right(tmp_path: Path) -> None
     assert read.documents.priority.descending
     (tmp_path / "vocabulary.yaml").write_text(vocabulary, "utf-8")
     assert [pair.asked for pair in Vocabulary.load(tmp_path / "vocabulary.yaml").pairs] == ["labor", "cpi"]
-    (tmp_path / "serve.yaml").write_text(serve, "utf-8")
+    # What stands there for the token's digest is refused, so that nobody serves with it.
+    digest = serve.replace("the-64-digits-that-sha256sum-prints-for-the-token", "0" * 64)
+    assert digest != serve
+    (tmp_path / "serve.yaml").write_text(digest, "utf-8")
     configuration = load_configuration(tmp_path / "serve.yaml")
     assert [token.collections for token in configuration.tokens] == [("oecd", "guide")]
     (tmp_path / "front.yaml").write_text(front, "utf-8")
