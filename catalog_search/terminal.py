@@ -44,8 +44,8 @@ def visible(text: str, keep: str = "") -> str:
 def in_line(text: str) -> str:
     """Return text of any length as it is shown in one line: its beginning, as `visible` shows it.
 
-    >>> in_line("wages " * 100_000).endswith("wages wag…")
-    True
+    >>> len(in_line("wages " * 100_000))
+    200
     """
     return visible(text if len(text) <= LONGEST_IN_LINE else f"{text[: LONGEST_IN_LINE - 1]}…")
 

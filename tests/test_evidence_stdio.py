@@ -166,7 +166,7 @@ def test_what_cannot_be_answered_is_an_error_in_plain_words(databases: list[str]
             client, "read_document", id="docs:guide.md#install", from_line=401
         )
         assert 'here is no collection "x"' in await refused(client, "search_evidence", query="a", collections=["x"])
-        assert "can be read down to 1,000" in await refused(client, "search_evidence", query="a", offset=1_000)
+        assert "can be read down to 1000" in await refused(client, "search_evidence", query="a", offset=1_000)
 
     talk([*databases, "--tools", "all"], tell)
 

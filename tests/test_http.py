@@ -327,7 +327,6 @@ def test_the_python_client_lists_and_calls_the_tools(here: Here, mode: str) -> N
         (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":"x"}', 400, -32600, 7),
         (b'{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}', 200, -32602, 7),
         (b"[" * 100_000, 400, -32700, None),
-        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":' + b'{"a":' * 50_000, 400, -32700, 7),
         (b'{"params":' + b'{"a":' * 990 + b"0" + b"}" * 991 + b"}", 400, -32700, None),
         (b'{"jsonrpc":"2.0","id":1e999,"method":"ping"}', 400, -32700, None),
         (b"9" * 5_000, 400, -32700, None),
@@ -338,6 +337,12 @@ def test_what_is_no_message_is_answered_and_the_next_one_too(
 ) -> None:
     reply = client.request(body=body)
     assert (reply.status, reply.json()["error"]["code"], reply.json()["id"]) == (status, code, id)
+    assert client.message("ping", id="next")["result"] == {}
+
+
+def test_a_message_that_is_too_deep_is_answered_by_its_id(client: Client) -> None:
+    reply = client.request(body=b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":' + b'{"a":' * 50_000)
+    assert (reply.status, reply.json()["error"]["code"], reply.json()["id"]) == (400, -32700, 7)
     assert client.message("ping", id="next")["result"] == {}
 
 

@@ -18,7 +18,7 @@ import httpx2
 from mcp.shared.inbound import encode_header_value
 
 from catalog_search.errors import UpstreamError
-from catalog_search.server.jsontext import parse
+from catalog_search.server.jsontext import TooDeep, parse
 from catalog_search.server.upstream_wire import (
     INITIALIZED,
     MODERN,
@@ -255,7 +255,7 @@ async def _body(response: httpx2.Response) -> bytes:
 def _parsed(body: bytes) -> Any:
     try:
         return parse(body)
-    except RecursionError:
+    except TooDeep:
         raise UpstreamError(TOO_DEEP) from None
     except ValueError:
         raise UpstreamError("the upstream server answered with something that is not JSON") from None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from catalog_search.errors import UpstreamError
-from catalog_search.server.jsontext import parse
+from catalog_search.server.jsontext import TooDeep, parse
 from catalog_search.server.upstream_wire import (
     INITIALIZED,
     MOST_BYTES,
@@ -169,7 +169,7 @@ class StdioSession:
     async def _receive(self, line: bytes) -> None:
         try:
             message = parse(line)
-        except RecursionError:
+        except TooDeep:
             self._give_up(TOO_DEEP)  # whose answer it is cannot be read
             return
         except ValueError:
