@@ -237,20 +237,8 @@ class Catalog:
         asked, unknown_characters = self._ask(question)
         self._check_limits(asked)
         planner = Planner(connection, self._statements, asked, where)
-        answer = SearchResult(
-            query=question,
-            ignored=list(asked.ignored),
-            terms=[Term(one.term, one.listed(), one.translated) for one in asked.expansions],
-            notes=[
-                *cut_notes(asked, self._language),
-                *translations(asked.expansions, self._language, self.info["source_name"]),
-            ],
-        )
-        if unknown_characters:
-            answer.notes.append(self.say("unknown_characters", characters=" ".join(unknown_characters)))
-        if not asked.raw.strip():
-            answer.reason = "empty_query"
-            answer.notes.append(self.say("empty_query"))
+        answer = self._without_results(question, asked, unknown_characters)
+        if answer.reason:
             return answer
         strict = planner.first(offset + limit)
         if strict.total:
@@ -290,6 +278,25 @@ class Catalog:
                 f"the question is searched by {patterns:,} words and phrases, its own and those of the vocabulary; "
                 f"{limits.patterns:,} may be asked for at once, so ask with fewer words"
             ).also("too_many_patterns", found=patterns, most=limits.patterns)
+
+    def _without_results(self, question: str, asked: Asked, unknown_characters: Sequence[str]) -> SearchResult:
+        """Return an answer with what the question itself says; with its reason, if that is all there is to say."""
+        answer = SearchResult(
+            query=question,
+            ignored=list(asked.ignored),
+            terms=[Term(one.term, one.listed(), one.translated) for one in asked.expansions],
+            notes=[
+                *cut_notes(asked, self._language),
+                *translations(asked.expansions, self._language, self.info["source_name"]),
+            ],
+        )
+        if unknown_characters:
+            answer.notes.append(self.say("unknown_characters", characters=" ".join(unknown_characters)))
+        if not asked.raw.strip():
+            answer.reason = "empty_query"
+            answer.notes.append(self.say("empty_query"))
+            return answer
+        return answer
 
     def _ask(self, question: str, find: Find | None = None) -> tuple[Asked, list[str]]:
         """Expand a question; return also the letters that the folding table does not have."""

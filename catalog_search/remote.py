@@ -15,10 +15,10 @@ from catalog_search.catalog import SUGGESTIONS, Catalog, shortened, sources_by_k
 from catalog_search.cloudflare import D1, SECONDS, Answer, Rows, StatementError
 from catalog_search.database import CARRIED, CATALOG, INDEXED, NO_LIMITS, Carried, Database
 from catalog_search.errors import CatalogSearchError, DatabaseError, QueryError
-from catalog_search.expansion import Asked, Source, cut_notes, translations
+from catalog_search.expansion import Asked, Source
 from catalog_search.query import match_string
 from catalog_search.ranking import Row, rank
-from catalog_search.result import Result, SearchResult, Term
+from catalog_search.result import Result, SearchResult
 from catalog_search.text import cut, fold
 
 if TYPE_CHECKING:
@@ -242,20 +242,8 @@ class RemoteCatalog(Catalog):
             return sources_by_key(sources)
 
         asked, unknown_characters = self._ask(question, find)
-        answer = SearchResult(
-            query=question,
-            ignored=list(asked.ignored),
-            terms=[Term(one.term, one.listed(), one.translated) for one in asked.expansions],
-            notes=[
-                *cut_notes(asked, self._language),
-                *translations(asked.expansions, self._language, self.info["source_name"]),
-            ],
-        )
-        if unknown_characters:
-            answer.notes.append(self.say("unknown_characters", characters=" ".join(unknown_characters)))
-        if not asked.raw.strip():
-            answer.reason = "empty_query"
-            answer.notes.append(self.say("empty_query"))
+        answer = self._without_results(question, asked, unknown_characters)
+        if answer.reason:
             return answer
         if rows is None:
             rows = self._execute("ask", asked.raw)

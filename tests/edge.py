@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from d1local import Cloudflare
-from wires import REPLY_SECONDS, Http, Wire, failed, opened
+from wires import REPLY_SECONDS, Caller, Http, Wire
 
 from catalog_search.worker import export_worker
 
 
-class Edge:
+class Edge(Caller):
     """A Worker that serves one catalogue; it answers as `wires.Child` and `served.Here` do, where that makes sense."""
 
     def __init__(self, cloudflare: Cloudflare) -> None:
@@ -43,19 +43,6 @@ class Edge:
         reply: dict[str, Any] = json.loads(body)
         assert reply["id"] == self._number
         return reply
-
-    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool and return its result."""
-        found: dict[str, Any] = self.request("tools/call", {"name": tool, "arguments": arguments})["result"]
-        return found
-
-    def found(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool, see that the envelope is in order, and return the object in it."""
-        return opened(self.call(tool, **arguments))
-
-    def error(self, tool: str, **arguments: Any) -> str:
-        """Call a tool, see that it fails as a call should, and return what it says."""
-        return failed(self.call(tool, **arguments))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from node import installed
-from served import REPLY_SECONDS, Client
+from served import REPLY_SECONDS, Reached
 
 from catalog_search.server.fronting import FrontEndpoint
 from catalog_search.server.hosts import Address
@@ -84,19 +84,12 @@ def settings(upstream: str, **given: str) -> UpstreamSettings:
     return load_upstream(None, environment, {"upstream": upstream, "listen": "127.0.0.1:0"})
 
 
-class Front:
+class Front(Reached):
     """A front in a thread of this process."""
 
     def __init__(self, port: int, sessions: Sessions) -> None:
-        self.port, self.sessions = port, sessions
-
-    @contextmanager
-    def client(self, token: str | None = None) -> Iterator[Client]:
-        client = Client(self.port, token)
-        try:
-            yield client
-        finally:
-            client.close()
+        super().__init__(port)
+        self.sessions = sessions
 
 
 @contextmanager

@@ -108,11 +108,11 @@ class Client:
         return text
 
 
-class Here:
-    """A server in a thread of this process."""
+class Reached:
+    """What listens at a port of this machine."""
 
-    def __init__(self, application: Application, port: int) -> None:
-        self.application, self.port = application, port
+    def __init__(self, port: int) -> None:
+        self.port = port
 
     @contextmanager
     def client(self, token: str | None = None) -> Iterator[Client]:
@@ -121,6 +121,14 @@ class Here:
             yield client
         finally:
             client.close()
+
+
+class Here(Reached):
+    """A server in a thread of this process."""
+
+    def __init__(self, application: Application, port: int) -> None:
+        super().__init__(port)
+        self.application = application
 
 
 @contextmanager

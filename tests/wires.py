@@ -28,7 +28,28 @@ REPLY_SECONDS = 15.0
 CLIENT = {"capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
 
 
-class Child:
+class Caller:
+    """The calls of tools, over whatever sends requests."""
+
+    def request(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request and return the whole reply to it."""
+        raise NotImplementedError
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool and return its result."""
+        found: dict[str, Any] = self.request("tools/call", {"name": tool, "arguments": arguments})["result"]
+        return found
+
+    def found(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool, see that the envelope is in order, and return the object in it."""
+        return opened(self.call(tool, **arguments))
+
+    def error(self, tool: str, **arguments: Any) -> str:
+        """Call a tool, see that it fails as a call should, and return what it says."""
+        return failed(self.call(tool, **arguments))
+
+
+class Child(Caller):
     """A server in a process of its own. Every wait has an end; every line it writes must be a message."""
 
     def __init__(self, database: str, command: list[str] | None = None, *, listens: bool = True) -> None:
@@ -87,19 +108,6 @@ class Child:
         found: dict[str, Any] = self.request("initialize", CLIENT | {"protocolVersion": version})["result"]
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return found
-
-    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool and return its result."""
-        found: dict[str, Any] = self.request("tools/call", {"name": tool, "arguments": arguments})["result"]
-        return found
-
-    def found(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool, see that the envelope is in order, and return the object in it."""
-        return opened(self.call(tool, **arguments))
-
-    def error(self, tool: str, **arguments: Any) -> str:
-        """Call a tool, see that it fails as a call should, and return what it says."""
-        return failed(self.call(tool, **arguments))
 
     def end(self) -> tuple[int, str]:
         """Close the server's input and return its exit status and what it wrote to standard error."""
