@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 LEAST_GAIN = 2
 LEAST_SHARE = 0.02
-FAULTS = ("self", "duplicate", "dead", "needless", "ambiguous")
 
 
 class Measured(NamedTuple):

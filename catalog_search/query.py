@@ -38,7 +38,6 @@ FIELDS = ("id", "title", "keywords", "text")
 COLUMNS = tuple(f"{field}_lc" for field in FIELDS)
 DIALECTS = ("glob", "fts", "d1")
 TIERS = 7
-CLASSES = 3
 NO_WORDS: Mapping[str, Sequence[str]] = {}
 
 

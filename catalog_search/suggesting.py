@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from catalog_search.candidates import Candidate
 
 WAYS = ("spelling", "forms", "aliases", "thesaurus", "log", "judged")
-WITHOUT_FILE = ("spelling", "forms")
 NAMED = 1_000
 """So many bad lines are named; the others are counted."""
 ADOPTED_GAIN, ADOPTED_LOSS = 2, 0.2
