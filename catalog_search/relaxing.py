@@ -169,8 +169,7 @@ class Relaxed:
         return [self._unit(word, sources.get(word, ()), len(words) > 1) for word in words]
 
     def _unit(self, word: str, sources: Sequence[str], several: bool) -> Unit:
-        # What the vocabulary translates needs no likeness: its words stand for it in full.
-        found = self._own(word) if sources else self._stands_for(word)
+        found = self._stands_for(word)
         known = word in found or bool(sources)
         phrases = []
         for source in sources:
@@ -195,15 +194,10 @@ class Relaxed:
             not known and 2 <= len(word) <= 5,
         )
 
-    def _own(self, word: str) -> dict[str, tuple[float, int]]:
-        """Return the word itself, if it is one of the index, with the number of its documents."""
-        own = self._execute(self._statements["word"], (word,)).fetchone()
-        return {word: (1.0, own[0])} if own else {}
-
     def _stands_for(self, word: str) -> dict[str, tuple[float, int]]:
         """Return word of the index → (weight, documents), the word itself first if it is one."""
-        found = self._own(word)
-        own = bool(found)
+        own = self._execute(self._statements["word"], (word,)).fetchone()
+        found = {word: (1.0, int(own[0]))} if own else {}
         if self._language.is_stop(word):
             return found
 

@@ -167,6 +167,14 @@ def test_a_stand_in_is_said(catalog: Catalog) -> None:
     assert "manufacturing" in answer.suggestions
 
 
+def test_a_pair_takes_no_stand_in_away(tmp_path: Path) -> None:
+    rows = [{"id": "1", "title": "Fishing harbours"}, {"id": "2", "title": "Trawling"}]
+    pair = {"asked": "fishery", "source": "trawling"}
+    with catalogue(rows) as alone, catalogue(rows, folder=tmp_path, vocabulary=[pair]) as translated:
+        found = [[one.id for one in each.search("fishery zzzz").results] for each in (alone, translated)]
+    assert found == [["1"], ["2", "1"]]
+
+
 @pytest.mark.parametrize("question", ["abour", "ale", "rice", "omen", "ex", "egion", "336", "36111"])
 def test_no_answer_rests_on_the_middle_of_a_word(catalog: Catalog, question: str) -> None:
     right = {
