@@ -274,9 +274,10 @@ def vocab_accept(
 ) -> None:
     """Refuse a change that loses a judged answer.
 
-    A judged answer is lost when a right document leaves the first page and none as right takes its place, or
-    when a question without a strict answer gets one that holds no right document. Each loss is printed with
-    the pair, the question and the id, and the exit status is 1, unless --allow names the pair's asked word.
+    A judged answer is lost when a right document leaves the first page and none as right takes its place.
+    Refused as well is a pair that misleads: a question without a strict answer gets one that holds no right
+    document. One question may be misled for every five that the pair makes better. What is refused is printed
+    with the pair, the question and the id, and the exit status is 1, unless --allow names the asked word.
     Judged ids that no document has are counted; it is an error if there are no others.
     For a build's checks: OLD.yaml is the vocabulary as it was, NEW.yaml as it would be.
 

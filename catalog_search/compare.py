@@ -13,11 +13,13 @@ alone, so that what it does is told from what the others do.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catalog_search.errors import SourceError
 from catalog_search.expansion import key_of
+from catalog_search.judging import HARM
 from catalog_search.questionlog import BadLine, read_log, without_question
 from catalog_search.relevance import DEPTH, Judged, Outcome, read_judged
 from catalog_search.text import full_folding, normalize
@@ -348,9 +350,19 @@ def logged_questions(path: str, column: str | None, bad: Callable[[BadLine], Non
 def refusals(compared: Sequence[Compared], allowed: Iterable[Change] = ()) -> list[Compared]:
     """Return the questions for which a change is refused: those that lose a right id, or are misled.
 
+    A change may mislead some, HARM for each question that it makes better.
+
     Args:
         compared: questions of judged sets.
-        allowed: changes that may do so.
+        allowed: changes that may lose and mislead.
     """
+    better = Counter(change for one in compared if one.verdict == "better" for change in one.changes)
+    misled = Counter(change for one in compared if one.misled for change in one.blamed())
     allowed = set(allowed)
-    return [one for one in compared if (one.lost or one.misled) and not allowed.issuperset(one.blamed())]
+    worth_it = {change for change, number in misled.items() if number <= HARM * better[change]}
+    return [
+        one
+        for one in compared
+        if (one.lost and not allowed.issuperset(one.blamed()))
+        or (one.misled and not (allowed | worth_it).issuperset(one.blamed()))
+    ]

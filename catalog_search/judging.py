@@ -1,8 +1,9 @@
 """What pairs do to judged questions: gained, lost, and whether that is distinguishable from nothing.
 
-A question has its answer if a right document is among the first ten. An answer is lost where `vocab accept` would say
-so: a right document leaves the first ten and none takes its place, or a strict answer without one replaces a relaxed
-one.
+A question has its answer if a right document is among the first ten. The answer is lost if a right document leaves the
+first ten and none as right takes its place. A question is misled if a strict answer without a right document replaces
+a relaxed one. `vocab accept` and `vocab learn` go by the same rules: a pair that loses an answer is refused, and so is
+one that harms more questions than HARM for each that it makes better.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from catalog_search.trial import Trial
 
 FIRST = 10
+HARM = 0.2
+"""Questions that a pair may make worse without losing their answer, for each that it makes better."""
 
 
 class Change(NamedTuple):
@@ -80,7 +83,15 @@ class Found(NamedTuple):
 
     def loses(self, after: Found) -> bool:
         """Tell whether the answer is lost if it becomes another."""
-        return after.right < self.right or (after.misled and not self.misled)
+        return after.right < self.right
+
+    def gains(self, after: Found) -> float:
+        """Return what the reciprocal rank of the first right document gains if the answer becomes another."""
+        return (1 / after.rank if after.rank else 0.0) - (1 / self.rank if self.rank else 0.0)
+
+    def is_harmed(self, after: Found) -> bool:
+        """Tell whether the answer is worse, or misleads, if it becomes another."""
+        return self.gains(after) < 0 or (after.misled and not self.misled)
 
 
 class Ranks:

@@ -5,11 +5,11 @@ of the title, of at most two, hold only words that the question lacks. How often
 titles is counted in different right documents:
 
     support    documents with both, at least two
-    ratio      Dunning's log-likelihood ratio of the four counts, at least 3.84 (p < 0.05)
+    ratio      Dunning's log-likelihood ratio of the four counts, at least 10.83 (p < 0.001)
 
 What passes is measured on the catalogue (`catalog_search.candidates`), then tried on the judged questions that hold
 the unit. A pair stays if the ranks it gains outweigh those it harms and no judged answer is lost; and once more all
-together, the weakest taken out until none is.
+together, the weakest taken out until that holds of all.
 
 A gain does not prove sense: with few questions, words go together by chance. So the estimate is made of folds in which
 no right document is shared, by a sign test, and a person reads the pairs.
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.candidates import Candidate, Lexicon, Proposal
 from catalog_search.errors import SourceError
-from catalog_search.judging import Change, Ranks
+from catalog_search.judging import HARM, Change, Ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,13 +38,9 @@ ASKED_WORDS, SOURCE_WORDS = 3, 2
 """Words of a unit, at most."""
 SHORTEST = 3
 """Letters of a word that a unit may begin or end with, at least."""
-SUPPORT, RATIO = 2, 3.84
-COMMON, COMMON_SHARE = 2, 0.25
-"""An asked unit is in so many documents at most, or in that share of the source's: what is common needs no pair."""
+SUPPORT, RATIO = 2, 10.83
 SOURCES = 4
 """So many sources of an asked unit are tried, those of the largest ratio."""
-HARM = 0.34
-"""Questions whose rank a pair worsens, for each that it improves, at most."""
 FOLDS = 5
 EXAMPLES = 3
 
@@ -61,7 +57,7 @@ class Learned(NamedTuple):
     improved: int
     """Judged questions whose right document it moves up, those that gained included."""
     harmed: int
-    """Judged questions whose right document it moves down."""
+    """Judged questions whose right document it moves down, or that it misleads."""
     places: frozenset[int]
     """Places of the questions that it improves."""
     examples: tuple[tuple[str, str], ...]
@@ -132,7 +128,7 @@ def learn(
                 stay.append(candidate)
         if progress:
             progress(number / len(by_asked), number)
-    return _without_losses(lexicon, ranks, units, _without_echoes(kept))
+    return _without_losses(ranks, units, holding, _without_echoes(kept))
 
 
 def taken_apart(lexicon: Lexicon, judged: Judged) -> Units | None:
@@ -194,11 +190,7 @@ def _tried(lexicon: Lexicon, units: Mapping[int, Units]) -> dict[tuple[str, str]
         if len(both) >= SUPPORT and ratio >= RATIO:
             found[asked, source] = (len(both), ratio)
     measured = lexicon.measured([Proposal(asked, source, "judged") for asked, source in found], inflected=False)
-    return {
-        (one.asked, one.source): (one, *found[one.asked, one.source])
-        for one in measured
-        if one.asked_documents <= max(COMMON, COMMON_SHARE * one.source_documents)
-    }
+    return {(one.asked, one.source): (one, *found[one.asked, one.source]) for one in measured}
 
 
 def likelihood_ratio(both: int, one: int, other: int, total: int) -> float:
@@ -218,7 +210,7 @@ def likelihood_ratio(both: int, one: int, other: int, total: int) -> float:
 
 
 def _holding(units: Mapping[int, Units], key: str) -> list[int]:
-    """Return the questions in which a pair is looked up."""
+    """Return the places of the questions in which a pair is looked up."""
     return [place for place, one in units.items() if f" {key} " in f" {one.key} "]
 
 
@@ -228,19 +220,15 @@ def _judged(
 ) -> Learned | None:  # fmt: skip
     """Try a pair, beside those of the same unit that stay already; None if its harm is too large."""
     before, after = ranks.under(stay, places), ranks.under([*stay, candidate], places)
-    worth = {place: _worth(after[place]) - _worth(before[place]) for place in places}
-    better = [place for place in places if worth[place] > 0]
-    worse = [place for place in places if worth[place] < 0]
+    gains = {place: before[place].gains(after[place]) for place in places}
+    better = [place for place in places if gains[place] > 0]
+    worse = [place for place in places if before[place].is_harmed(after[place])]
     lost = any(before[place].loses(after[place]) for place in places)
-    if sum(worth.values()) <= 0 or lost or len(worse) > HARM * len(better):
+    if sum(gains.values()) <= 0 or lost or len(worse) > HARM * len(better):
         return None
     gained = sum(not before[place].rank for place in better)
     examples = [(ranks.judged[place].query, units[place].title) for place in better[:EXAMPLES]]
     return Learned(candidate, support, ratio, gained, len(better), len(worse), frozenset(better), tuple(examples))
-
-
-def _worth(found: Found) -> float:
-    return 1 / found.rank if found.rank else 0.0
 
 
 def _without_echoes(learned: Sequence[Learned]) -> list[Learned]:
@@ -261,20 +249,28 @@ def _without_echoes(learned: Sequence[Learned]) -> list[Learned]:
 
 
 def _without_losses(
-    lexicon: Lexicon, ranks: Ranks, units: Mapping[int, Units], learned: list[Learned]
+    ranks: Ranks, units: Mapping[int, Units], holding: Mapping[str, Sequence[int]], learned: list[Learned]
 ) -> list[Learned]:
-    """Take out the weakest pair involved while all together lose a judged answer."""
+    """Take out the weakest pair involved while all together lose a judged answer, or harm more than they may."""
     kept = sorted(learned, key=lambda one: (-one.gained, -one.improved, -one.support, one.candidate.asked))
     before = ranks.under((), units)
     while kept:
         after = ranks.under([one.candidate for one in kept], units)
-        lost = [place for place in units if before[place].loses(after[place])]
-        if not lost:
+        lost = next((place for place in units if before[place].loses(after[place])), None)
+        if lost is not None:
+            involved = [one for one in kept if lost in holding[one.candidate.asked]] or kept
+        else:
+            involved = [one for one in kept if _harms(before, after, holding[one.candidate.asked])]
+        if not involved:
             break
-        asked = f" {units[lost[0]].key} "
-        involved = [one for one in kept if f" {lexicon.key(one.candidate.asked)} " in asked] or kept
         kept.remove(involved[-1])
     return kept
+
+
+def _harms(before: Mapping[int, Found], after: Mapping[int, Found], places: Sequence[int]) -> bool:
+    """Tell whether more of some questions are harmed than those that get better allow."""
+    better = sum(before[place].gains(after[place]) > 0 for place in places)
+    return sum(before[place].is_harmed(after[place]) for place in places) > HARM * better
 
 
 def estimate(

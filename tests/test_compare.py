@@ -152,6 +152,26 @@ def test_changes_that_lose_only_together_are_all_named(catalog: Trial, tmp_path:
     assert refusals([one], one.changes) == []
 
 
+@pytest.mark.parametrize(("better", "refused"), [(4, 1), (5, 0)])
+def test_a_pair_may_mislead_one_question_for_five_that_it_makes_better(
+    better: int, refused: int, tmp_path: Path
+) -> None:
+    places = "north south west coast hills".split()
+    rows = [{"id": place, "title": f"Claims {place}"} for place in places]
+    rows += [{"id": "east", "title": "Claims paid in the east"}, {"id": "idle", "title": "Idle youth"}]
+    with Trial.open(built(rows).image or b"") as found:
+        asked = [(f"jobless {place}", [place]) for place in places[:better]]
+        met = compared(found, tmp_path, [], [pair("jobless", "claims")], *asked, ("jobless east", ["idle"]))
+        assert [one.misled for one in met] == [False] * better + [True]
+        assert [one.verdict for one in met[:-1]] == ["same"] * better
+        assert len(refusals(met)) == 1  # what was found at once already gains nothing
+    rows += [{"id": f"{n}-{place}", "title": f"{n} {place}"} for place in places for n in ("ales", "axes")]
+    with Trial.open(built(rows).image or b"") as found:
+        met = compared(found, tmp_path, [], [pair("jobless", "claims")], *asked, ("jobless east", ["idle"]))
+        assert [one.verdict for one in met] == ["better"] * better + ["same"]
+        assert len(refusals(met)) == refused
+
+
 def test_a_right_id_that_no_document_has_cannot_be_lost(catalog: Trial, tmp_path: Path) -> None:
     (one,) = compared(catalog, tmp_path, [], [pair("jbless", "claims")], ("jbless", ["gone"]))
     assert not one.misled

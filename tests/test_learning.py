@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from support import built, write_vocabulary
 
 from catalog_search import Catalog, SourceError, Vocabulary
-from catalog_search.candidates import Lexicon, Proposal
+from catalog_search.candidates import Lexicon
 from catalog_search.cli import main
+from catalog_search.compare import Comparison, Question, refusals
 from catalog_search.judging import Ranks, sign_test
 from catalog_search.learning import estimate, fold, learn, likelihood_ratio, taken_apart
 from catalog_search.measure import measure
@@ -40,7 +41,7 @@ def asked(*questions: tuple[str, str]) -> list[Judged]:
 
 CANCER = asked(
     *((f"cancer {organ}", f"malignant neoplasm-{organ}") for organ in ORGANS),
-    *((f"{name} {organ}", f"{name}-{organ}") for name in OTHERS[:2] for organ in ORGANS[:2]),
+    *((f"{name} {organ}", f"{name}-{organ}") for name in OTHERS[:2] for organ in ORGANS),
 )
 
 
@@ -100,24 +101,60 @@ def test_a_pair_that_the_catalogue_refuses_is_not_learned() -> None:
         assert all(one.candidate.asked != "literacy" for one in learn(lexicon, common))
 
 
-def test_a_harmful_pair_is_refused() -> None:
-    """It helps two questions, and gives a third a strict answer that is wrong."""
-    places = "north south west".split()
-    rows = [{"id": f"claims-{place}", "title": f"Insurance claims of {place}"} for place in places]
-    rows += [{"id": f"rate-{place}", "title": f"Rate {place}"} for place in places]
-    rows += [{"id": f"{n}-east", "title": f"Claims {n} east"} for n in OTHERS]
-    rows += [{"id": "unemployment-east", "title": "Idle east"}]
-    helped = [(f"jobless {place}", f"claims-{place}") for place in places]
-    helped += [(f"rate {place}", f"rate-{place}") for place in places]
+PLACES = "north south west coast hills shore".split()
+CLAIMS = [
+    *({"id": f"claims-{place}", "title": f"Claims of {place}"} for place in PLACES),
+    *({"id": f"wages-{place}", "title": f"Wages {place}"} for place in PLACES),
+    *({"id": f"{n}-{place}", "title": f"{n} {place}"} for n in OTHERS for place in PLACES),
+    *({"id": f"{n}-east", "title": f"Claims {n} east"} for n in OTHERS),
+]
+
+
+def helped(asked: str, source: str, number: int) -> list[tuple[str, str]]:
+    """Questions that a pair makes better."""
+    return [(f"{asked} {place}", f"{source}-{place}") for place in PLACES[:number]]
+
+
+def learned_of(rows: list[dict[str, str]], *questions: tuple[str, str]) -> dict[tuple[str, str], int]:
+    """Return asked word and source → questions that the pair harms."""
     with Trial.open(image(rows)) as catalog:
-        lexicon = Lexicon(catalog)
-        assert ("jobless", "claim") in {one.candidate[:2] for one in learn(lexicon, asked(*helped))}
-        questions = asked(*helped, ("jobless east", "unemployment-east"))
-        learned = learn(lexicon, questions)
-        assert not any("claim" in one.candidate.source for one in learned)
-        (harmful,) = lexicon.measured([Proposal("jobless", "claims", "x")])
-        ranks = Ranks(catalog, questions)
-        assert ranks.under([])[6].loses(ranks.under([harmful])[6])
+        return {one.candidate[:2]: one.harmed for one in learn(Lexicon(catalog), asked(*questions))}
+
+
+@pytest.mark.parametrize(("number", "learned"), [(4, {}), (5, {("jobless", "claim"): 1})])
+def test_a_pair_may_mislead_one_question_for_five_that_it_makes_better(
+    number: int, learned: dict[tuple[str, str], int]
+) -> None:
+    rows = [*CLAIMS, {"id": "idle", "title": "Idle youth"}]
+    others = [*helped("jobless", "claims", number), *helped("wages", "wages", 6)]
+    assert ("jobless", "claim") in learned_of(rows, *others)
+    assert learned_of(rows, *others, ("jobless east", "idle")) == learned
+
+
+def test_a_pair_that_loses_an_answer_is_not_learned_and_takes_no_other_with_it() -> None:
+    """Both pairs meet in the question whose answer one of them loses; the other gains less."""
+    rows = [*CLAIMS, {"id": "idle", "title": "Idle east"}]
+    others = [*helped("jobless", "claims", 6), *helped("payless", "wages", 5)]
+    pairs = {("jobless", "claim"): 0, ("payless", "wage"): 0}
+    assert learned_of(rows, *others) == pairs
+    assert learned_of(rows, *others, ("jobless payless east", "idle")).keys() == {("payless", "wage")}
+
+
+def test_of_pairs_that_lose_an_answer_only_together_the_weaker_is_left_out() -> None:
+    rows = [*CLAIMS, {"id": "idle", "title": "Idle youth in many a region without any work"}]
+    rows += [{"id": f"both-{n}", "title": f"Claims wages {n}"} for n in range(12)]
+    others = [*helped("jobless", "claims", 6), *helped("payless", "wages", 5)]
+    question = ("jobless payless idle", "idle")
+    for pair in (others[:6], others[6:]):
+        assert len(learned_of(rows, *pair, *helped("burn", "burn", 6), question)) == 1
+    assert learned_of(rows, *others, question) == {("jobless", "claim"): 0}
+
+
+def test_of_pairs_that_mislead_only_together_the_one_that_gains_too_little_for_it_is_left_out() -> None:
+    rows = [*CLAIMS, {"id": "idle", "title": "Idle youth"}, {"id": "both", "title": "Claims and wages"}]
+    others = [*helped("jobless", "claims", 5), *helped("payless", "wages", 4), *helped("burn", "burn", 6)]
+    assert learned_of(rows, *others).keys() == {("jobless", "claim"), ("payless", "wage")}
+    assert learned_of(rows, *others, ("jobless payless", "idle")).keys() == {("jobless", "claim")}
 
 
 def test_pairs_that_say_the_same_are_one(cancer: bytes) -> None:
@@ -150,7 +187,7 @@ ASKED = [f"{word}x" for word in WORDS] + WORDS[:4]
         st.tuples(st.lists(st.sampled_from(ASKED), min_size=1, max_size=4), st.integers(0, 29)), min_size=4, max_size=25
     ),
 )
-def test_what_is_learned_loses_no_judged_answer_and_is_measured(
+def test_what_is_learned_loses_no_judged_answer_is_measured_and_accepted(
     titles: list[list[str]], questions: list[tuple[list[str], int]]
 ) -> None:
     rows = [{"id": str(number), "title": " ".join(title)} for number, title in enumerate(titles)]
@@ -166,6 +203,9 @@ def test_what_is_learned_loses_no_judged_answer_and_is_measured(
         catalog.use(catalog.vocabulary(pairs))
         for old, new in zip(before, ask_all(catalog, judged), strict=True):
             assert bool(old.rank(10)) <= bool(new.rank(10)), old.judged.query
+        between = Comparison(catalog, catalog.vocabulary([]), catalog.vocabulary(pairs))
+        asked_both = [Question(one.query, one.grades, "judged", one.line) for one in judged]
+        assert refusals(between.compare(asked_both)) == []
 
 
 # --- the estimate
@@ -174,7 +214,7 @@ def test_what_is_learned_loses_no_judged_answer_and_is_measured(
 def test_the_estimate_foresees_what_other_documents_share(cancer: bytes) -> None:
     with Trial.open(cancer) as catalog:
         found = estimate(Lexicon(catalog), CANCER)
-    assert (found.questions, found.before, found.gained, found.lost) == (10, 4, 6, 0)
+    assert (found.questions, found.before, found.gained, found.lost) == (18, 12, 6, 0)
     assert found.p == sign_test(6, 0) < 0.05
     assert "not distinguishable" not in found.said()
 
@@ -221,12 +261,12 @@ def test_the_likelihood_ratio_is_that_of_the_literature() -> None:
 def test_the_file_is_a_vocabulary_that_lint_and_accept_let_through(folder: Path) -> None:
     said = run("learn", folder / "a.db", folder / "judged.jsonl", "-o", folder / "new.yaml")
     assert said.exit_code == 0, said.output
-    assert "10 questions" in said.output
+    assert "18 questions" in said.output
     assert said.output.splitlines()[-1].endswith("new.yaml: 1 pair")
     vocabulary = Vocabulary.load(folder / "new.yaml")
     assert [pair.asked for pair in vocabulary.pairs] == ["cancer"]
     text = (folder / "new.yaml").read_text("utf-8")
-    assert "# Estimate for questions about other documents: 4 of 10 questions had" in text
+    assert "# Estimate for questions about other documents: 12 of 18 questions had" in text
     (pair,) = yaml.safe_load(text)["pairs"]
     assert pair["measured"] == {"asked": 0, "source": 6}
     assert pair["learned"] == {
@@ -256,7 +296,7 @@ def test_json_holds_pairs_and_estimate(folder: Path) -> None:
     found = json.loads(said.stdout)
     assert list(found) == ["database", "judged", "output", "pairs", "judged_change", "estimate"]
     assert found["estimate"] == {
-        "questions": 10, "before": 4, "gained": 6, "lost": 0, "p": 0.03125, "distinguishable": True,
+        "questions": 18, "before": 12, "gained": 6, "lost": 0, "p": 0.03125, "distinguishable": True,
     }  # fmt: skip
     assert found["pairs"][0]["support"] == 6
 
@@ -279,7 +319,7 @@ def test_any_question_is_written_as_yaml_reads_it(tmp_path: Path) -> None:
 def test_as_keywords_the_questions_find_their_documents(folder: Path, tmp_path: Path) -> None:
     output = tmp_path / "keywords.csv"
     said = run("learn", folder / "a.db", folder / "judged.jsonl", "-o", output, "--as-keywords")
-    assert said.output == f"{output}: 10 questions as keywords of 10 documents\n"
+    assert said.output == f"{output}: 18 questions as keywords of 18 documents\n"
     with open(output, encoding="utf-8", newline="") as file:
         keywords = {row["id"]: row["keywords"] for row in csv.DictReader(file)}
     assert keywords["malignant neoplasm-lung"] == "cancer lung"
