@@ -26,6 +26,7 @@ BROAD = 0.10
 SMALL = 20
 """In a catalogue of fewer documents nothing is broad."""
 EXAMPLES = 3
+COUNTED = 1_000
 
 
 class Proposal(NamedTuple):
@@ -99,6 +100,16 @@ class Lexicon:
     def occurs(self, word: str) -> bool:
         """Tell whether a word of the catalogue begins so."""
         return next(self.starting(word), None) is not None
+
+    def holds(self, text: str) -> int:
+        """Return how many documents hold the pattern of a text, COUNTED at most."""
+        *before, last = self.pattern(self.fold(text)).split() or [""]
+        if not last or not self.occurs(last) or not all(word in self.words for word in before):
+            return 0
+        match = f'"{" ".join([*before, last])}"*'
+        sql = "SELECT count(*) FROM (SELECT 1 FROM documents_fts WHERE documents_fts MATCH ? LIMIT ?)"
+        found: int = self._connection.execute(sql, (match, COUNTED)).fetchone()[0]
+        return found
 
     def fold(self, text: str) -> str:
         """Return the normal form of text."""

@@ -1,6 +1,7 @@
 """Where candidate pairs come from when there is more than words: other names, logs, judged questions.
 
 alias       a field of a document against its title: what differs
+thesaurus   another name of a concept → its preferred one, or the names of it that the catalogue uses
 next        after a question with an unknown word, the same person asked the same with another one
 clicked     after a question with an unknown word, a document was chosen: what its title says more
 """
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
     from catalog_search.candidates import Lexicon
     from catalog_search.questionlog import Logged
+    from catalog_search.thesaurus import Concept
 
+NAMES = 2
+"""Names of a concept that stand for the others where the preferred one is in no document."""
 LONGEST = 3
 """Words of either side of a pair, at most."""
 CLICKS = 2
@@ -58,6 +62,24 @@ def aliases(lexicon: Lexicon, field: str) -> Iterator[Proposal]:
         raise QueryError(f'no document has the field "{field}".{nearest(field, sorted(names))}')
     for (asked, source), number in times.items():
         yield Proposal(asked, source, "alias", number)
+
+
+def from_thesaurus(lexicon: Lexicon, concepts: Iterable[Concept]) -> Iterator[Proposal]:
+    """Propose the preferred name of a concept for its other names, where the catalogue has it.
+
+    Where it does not, those names that the catalogue does not have lead to the ones that it has, NAMES at most.
+    """
+    for concept in concepts:
+        held = [one for one in concept.preferred if lexicon.holds(one)]
+        if held:
+            asked: Iterable[str] = concept.others
+        else:
+            counts = {one: lexicon.holds(one) for one in concept.others}
+            held = sorted((one for one in counts if counts[one]), key=lambda one: (-counts[one], one))[:NAMES]
+            asked = [*concept.preferred, *(one for one in counts if not counts[one])]
+        for other in asked if held else ():
+            for source in held:
+                yield Proposal(other, lexicon.pattern(lexicon.fold(source)), "thesaurus")
 
 
 def difference(lexicon: Lexicon, one: Sequence[str], other: Sequence[str]) -> tuple[str, str] | None:

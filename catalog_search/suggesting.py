@@ -3,7 +3,7 @@
 spelling     other spellings of the catalogue's words, and words of other countries
 forms        plurals that their singular does not find, compounds joined and split
 aliases      a field of the documents that holds other names for them
-thesaurus    a SKOS file or a table: altLabel → prefLabel
+thesaurus    a SKOS file or a table: altLabel → prefLabel, or the names of a concept that the catalogue uses
 log          questions that were asked: spelling, forms, stems and single letters of their words, what was asked
              next, what was clicked
 judged       the same for the words of questions with known answers, and what each way does to those answers
@@ -14,18 +14,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search import harvesting, proposing
-from catalog_search.candidates import Lexicon, Proposal
+from catalog_search.candidates import Lexicon
 from catalog_search.errors import QueryError
 from catalog_search.judging import Change, Ranks
 from catalog_search.questionlog import BadLine, Logged, read_log, without_question
 from catalog_search.relevance import read_judged
-from catalog_search.thesaurus import labels
+from catalog_search.thesaurus import concepts
 from catalog_search.trial import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from catalog_search.candidates import Candidate
+    from catalog_search.candidates import Candidate, Proposal
 
 WAYS = ("spelling", "forms", "aliases", "thesaurus", "log", "judged")
 NAMED = 1_000
@@ -90,8 +90,7 @@ def _proposals(lexicon: Lexicon, way: str | None, file: str | None, field: str |
     if way == "aliases":
         yield from harvesting.aliases(lexicon, str(field))
     if way == "thesaurus":
-        for other, preferred in labels(str(file), lexicon.language.tag):
-            yield Proposal(other, lexicon.pattern(lexicon.fold(preferred)), "thesaurus")
+        yield from harvesting.from_thesaurus(lexicon, concepts(str(file), lexicon.language.tag))
 
 
 def _logged(lexicon: Lexicon, file: str, progress: Callable[[float | None, int], None] | None) -> Suggestions:

@@ -1,22 +1,24 @@
-"""A thesaurus → pairs of labels: what else a concept is called, and what it is called.
+"""A thesaurus → its concepts: what each is called, and what else.
 
 SKOS in Turtle (.ttl) or RDF/XML (.rdf, .xml, .owl), read by rdflib, the extra `thesaurus`; or delimited text with
-columns `altLabel` and `prefLabel`, in which a cell may hold several labels, separated by `|` or line breaks.
+columns `altLabel` and `prefLabel`, in which a cell of altLabel may hold several labels, separated by `|` or line
+breaks; without a prefLabel they are names of which none is preferred, as in a list of synonyms.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from catalog_search.csvfile import detect_delimiter
 from catalog_search.encodings import encoding_of
 from catalog_search.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 FORMATS = {".ttl": "turtle", ".rdf": "xml", ".xml": "xml", ".owl": "xml"}
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
@@ -24,8 +26,16 @@ _OTHERS = ("altLabel", "hiddenLabel")
 _HEAD = 1 << 16
 
 
-def labels(path: str, language: str) -> Iterator[tuple[str, str]]:
-    """Yield (alternative label, preferred label) of every concept.
+class Concept(NamedTuple):
+    """A concept's names, each once."""
+
+    preferred: tuple[str, ...]
+    """The names to use; more than one only where the language leaves a choice, none in a list of synonyms."""
+    others: tuple[str, ...]
+
+
+def concepts(path: str, language: str) -> Iterator[Concept]:
+    """Yield the concepts that have two names at least.
 
     Args:
         path: the file; its ending says what it is.
@@ -37,13 +47,19 @@ def labels(path: str, language: str) -> Iterator[tuple[str, str]]:
     found = list(_of_graph(path, language) if Path(path).suffix.lower() in FORMATS else _of_table(path))
     if not found:
         raise SourceError(
-            f"holds no altLabel of a concept with a prefLabel in the language {language}",
+            f"holds no altLabel of a concept with another label in the language {language}",
             path=path,
         )
     yield from found
 
 
-def _of_graph(path: str, language: str) -> Iterator[tuple[str, str]]:
+def _concept(preferred: Iterable[str], others: Iterable[str]) -> Concept | None:
+    preferred = tuple(dict.fromkeys(preferred))
+    others = tuple(one for one in dict.fromkeys(others) if one not in preferred)
+    return Concept(preferred, others) if others and len(preferred) + len(others) > 1 else None
+
+
+def _of_graph(path: str, language: str) -> Iterator[Concept]:
     try:
         import rdflib
     except ImportError:
@@ -73,12 +89,13 @@ def _of_graph(path: str, language: str) -> Iterator[tuple[str, str]]:
         )
 
     for concept in sorted(set(graph.subjects(rdflib.URIRef(_SKOS + "prefLabel"), None)), key=str):
-        for preferred in spoken(concept, "prefLabel"):
-            for name in _OTHERS:
-                yield from ((other, preferred) for other in spoken(concept, name) if other != preferred)
+        if found := _concept(
+            spoken(concept, "prefLabel"), chain.from_iterable(spoken(concept, one) for one in _OTHERS)
+        ):
+            yield found
 
 
-def _of_table(path: str) -> Iterator[tuple[str, str]]:
+def _of_table(path: str) -> Iterator[Concept]:
     try:
         with open(path, "rb") as binary:
             head = binary.read(_HEAD)
@@ -92,9 +109,10 @@ def _of_table(path: str) -> Iterator[tuple[str, str]]:
                 if name.lower() not in columns:
                     raise SourceError(f"the header has no column {name}; has: {', '.join(columns)}", path=path, line=1)
             for row in reader:
-                preferred = str(row[columns["preflabel"]] or "").strip()
-                others = re.split(r"[|\n]", str(row[columns["altlabel"]] or ""))
-                yield from ((other.strip(), preferred) for other in others if other.strip() and preferred)
+                preferred, others = (str(row[columns[name]] or "") for name in ("preflabel", "altlabel"))
+                names = (one.strip() for one in re.split(r"[|\n]", others))
+                if found := _concept(filter(None, (preferred.strip(),)), filter(None, names)):
+                    yield found
     except OSError as problem:
         raise SourceError(f"cannot be read: {problem.strerror}", path=path) from None
     except UnicodeDecodeError:

@@ -33,7 +33,7 @@ measure purity relevance
 values grounding matching itemschema itemtext verification
 documents drafts tables changes checking scratch builder
 trial lint recount questionlog misses
-spelling candidates proposing harvesting thesaurus judging compare learning suggesting learnt
+spelling candidates proposing thesaurus harvesting judging compare learning suggesting learnt
 remote remotecheck
 d1rows d1delta export d1check
 server.aliases server.bounds server.holding server.shelf server.access server.configuration

@@ -288,6 +288,26 @@ def test_other_labels_of_a_thesaurus_lead_to_the_preferred_one(
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # the preferred label is in no document: the names that are stand for those that are not
+        ("Jobs;Manpower|Labour|Staff;\n", {("manpower", "labour"), ("staff", "labour"), ("job", "labour")}),
+        # a list of synonyms, none preferred; two of its names are in documents
+        (";Cancers|Neoplasms|Labour;\n", {("cancers", "labour"), ("cancers", "neoplasm")}),
+        # what the catalogue says already needs no other word, unless that is preferred
+        (";Labour|Neoplasms;\n", set()),
+        ("Neoplasms;Labour;\n", {("labour", "neoplasm")}),
+        ("Nothing;Nowhere|Never;\n", set()),
+    ],
+)  # fmt: skip
+def test_names_of_a_concept_lead_to_those_that_the_catalogue_uses(
+    database: str, tmp_path: Path, text: str, expected: set[tuple[str, str]]
+) -> None:
+    (tmp_path / "a.csv").write_text(f"prefLabel;altLabel;note\n{text}", "utf-8")
+    assert {one[:2] for one in pairs(database, "thesaurus", str(tmp_path / "a.csv"))} == expected
+
+
+@pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("a.ttl", "this is no turtle", "a.ttl, line 1: cannot be read as RDF"),
