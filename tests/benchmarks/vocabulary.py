@@ -1,15 +1,17 @@
 """What the makers of vocabulary pairs are worth: proposals of `vocab suggest`, pairs of `vocab learn`.
 
-    python tests/benchmarks/vocabulary.py --data ../shared/data --out out
+    python tests/benchmarks/vocabulary.py --data ../shared/data --wordnet /usr/share/wordnet --out out
 
 Spelling: the pairs of a list of British and American words, of other packages than the ones that ours is made from,
 of which one word finds nothing in a catalogue and the other does. How many are proposed?
 
 Learning: a judged set in two halves by the first right id. Pairs are learned on one half and measured on the other,
-both ways round; the questions of the second half are about documents that the first does not name. A way of `suggest`
-is adopted if on the first half it gains two questions and loses at most a fifth of that; it sees the words of all
-questions, as a log has them, and not the answers of the second half. Once with the search as it is, and once without
-its stand-ins (common starts, nearest words, singulars), which do by themselves what some of these pairs would do.
+both ways round; the questions of the second half are about documents that the first does not name. The sets are 500
+questions each, and for three catalogues every other name that their publishers list. A way of `suggest` is adopted if
+on the first half it gains two questions and loses at most a fifth of that; it sees the words of all questions, as a
+log has them, and not the answers of the second half. WordNet, as a list of synonyms, is the thesaurus, if its files
+(data.noun, …; Debian's wordnet-base) are there. The sets of 500 are measured a second time without the search's
+stand-ins (common starts, nearest words, singulars), which do by themselves what some of these pairs would do.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ from catalog_search.candidates import Lexicon
 from catalog_search.judging import Change, Ranks
 from catalog_search.learning import fold, learn
 from catalog_search.purity import REFUSED, purity
-from catalog_search.relevance import read_judged
+from catalog_search.relevance import Judged, read_judged
 from catalog_search.suggesting import is_adopted, suggest, ways_judged
+from catalog_search.thesaurus import Concept
 from catalog_search.trial import Trial
 
 csv.field_size_limit(2**31 - 1)
@@ -43,6 +46,13 @@ LEARNED = {
     "NAICS": ("naics2017_index", "naics2017"),
     "MeSH": ("mesh_entry_terms", "mesh_descriptors"),
 }
+WHOLE = {
+    # name: (table of the catalogue's other names, a document's id, its name, its other names, what separates them)
+    "ESCO": ("messy/esco_occupations_quoted_newlines", "conceptUri", "preferredLabel", "altLabels", "\n"),
+    "ICD-10-CM": ("catalogues/icd10cm_2026", "id", "title", "inclusion_terms", " | "),
+    "MeSH": ("catalogues/mesh_terms_large", "descriptor_id", "descriptor", "title", None),
+}
+SHOWN = 40
 STAND_INS = ("SAME_SINGULAR", "COMMON_START", "STARTED", "NEAREST")
 
 
@@ -59,9 +69,9 @@ def main() -> None:
             parts.append(spelling_report(values["spelling"]))
         if arguments.only in (None, "learning"):
             values["learning"] = [
-                learning(name, *files, arguments.data, Path(folder), stand_ins=stand_ins)
-                for stand_ins in (True, False)
-                for name, files in LEARNED.items()
+                learning(name, kind, arguments, Path(folder))
+                for name in arguments.sets or LEARNED
+                for kind in ("500", "500, without stand-ins", *(("all",) if name in WHOLE else ()))
             ]
             parts.append(learning_report(values["learning"]))
     about = machine(peers=())
@@ -75,6 +85,8 @@ def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(description=said, epilog=more, formatter_class=argparse.RawTextHelpFormatter)
     found.add_argument("--data", type=Path, default=DATA, help="the folder with evals/, catalogues/ and vocab/")
     found.add_argument("--only", choices=["spelling", "learning"], help="only that part")
+    found.add_argument("--sets", nargs="+", choices=LEARNED, help="only these of the judged sets")
+    found.add_argument("--wordnet", type=Path, metavar="DIR", help="the folder with data.noun and the others")
     found.add_argument("--out", type=Path, metavar="DIR", help="write vocabulary.md and vocabulary.json there")
     return found
 
@@ -175,40 +187,80 @@ def spelling_report(measured: Iterable[dict[str, Any]]) -> str:
 # Learning -----------------------------------------------------------------------------------------------------
 
 
-def learning(name: str, judged: str, file: str, data: Path, folder: Path, *, stand_ins: bool) -> dict[str, Any]:
+def learning(name: str, kind: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Return what is learned on each half of a judged set, and what it does to the other half."""
+    progress(f"{name}, {kind}")
+    judged, file = LEARNED[name]
+    path = built(file, arguments.data, folder)
     kept = {constant: getattr(relaxing, constant) for constant in STAND_INS}
-    if not stand_ins:
+    if "without" in kind:
         for constant in STAND_INS:
             setattr(relaxing, constant, 0.0)
     try:
-        progress(f"{name}{'' if stand_ins else ', without stand-ins'}")
-        return {"name": name, "stand_ins": stand_ins, **_learning(judged, built(file, data, folder), data)}
+        with Trial.open(path) as catalog:
+            lexicon = Lexicon(catalog)
+            if kind == "all":
+                questions = other_names(lexicon, arguments.data, *WHOLE[name])
+            else:
+                questions = list(read_judged(str(arguments.data / "evals" / f"{judged}.jsonl")))
+            return {"name": name, "kind": kind, **halves(lexicon, questions, arguments.wordnet)}
     finally:
         for constant, value in kept.items():
             setattr(relaxing, constant, value)
 
 
-def _learning(judged: str, path: Path, data: Path) -> dict[str, Any]:
-    questions = list(read_judged(str(data / "evals" / f"{judged}.jsonl")))
+def other_names(
+    lexicon: Lexicon, data: Path, file: str, id: str, name: str, others: str, separator: str | None
+) -> list[Judged]:
+    """Return every other name that a table lists, with its documents; not what is the name in other forms or order."""
+
+    def words(text: str) -> tuple[str, ...]:
+        return tuple(sorted(map(lexicon.language.singular, lexicon.fold(text).split())))
+
+    found: dict[str, dict[str, float]] = {}
+    met = set()
+    with open(data / f"{file}.csv", encoding="utf-8-sig", newline="") as rows:
+        for row in csv.DictReader(rows):
+            document = row[id].rsplit("/", 1)[-1]
+            for other in filter(None, map(str.strip, row[others].split(separator) if separator else [row[others]])):
+                if words(other) != words(row[name]) and (document, words(other)) not in met:
+                    met.add((document, words(other)))
+                    found.setdefault(other, {})[document] = 1.0
+    return [Judged(query, grades, "en", "", line) for line, (query, grades) in enumerate(found.items(), 1)]
+
+
+def synonyms(folder: Path) -> Iterable[Concept]:
+    """Yield the sets of synonyms of WordNet; the format is that of its manual page wndb(5)."""
+    for part in ("noun", "verb", "adj", "adv"):
+        with open(folder / f"data.{part}", encoding="utf-8") as file:
+            for line in file:
+                if not line.startswith(" "):  # the licence
+                    fields = line.split(" ")
+                    names = [fields[4 + 2 * place] for place in range(int(fields[3], 16))]
+                    yield Concept((), tuple(name.partition("(")[0].replace("_", " ") for name in names))
+
+
+def halves(lexicon: Lexicon, questions: list[Judged], wordnet: Path | None) -> dict[str, Any]:
     trained, learnt, both, pairs, adopted = [], [], [], [], []
-    with Trial.open(path) as catalog:
-        lexicon, ranks = Lexicon(catalog), Ranks(catalog, questions)
-        words = harvesting.asked_words(lexicon, (one.query for one in questions))
-        ways = harvesting.from_words(lexicon, words)
-        candidates = {way: lexicon.measured(proposals) for way, proposals in sorted(ways.items())}
-        for half in (0, 1):
-            first = [place for place, one in enumerate(questions) if fold(one, 2) == half]
-            named = {id for place in first for id in questions[place].grades}
-            second = [place for place, one in enumerate(questions) if not named & one.grades.keys()]
-            found = [one.candidate for one in learn(lexicon, questions, ranks=ranks, places=first)]
-            good = {way for way, change in ways_judged(ranks, candidates, first).items() if is_adopted(change)}
-            more = [one for way in sorted(good) for one in candidates[way]]
-            trained.append(ranks.change(found, first))
-            learnt.append(ranks.change(found, second))
-            both.append(ranks.change([*found, *more], second))
-            pairs.append([f"{one.asked} > {one.source}" for one in found])
-            adopted.append(sorted(good))
+    ranks = Ranks(lexicon.catalog, questions)
+    words = harvesting.asked_words(lexicon, (one.query for one in questions))
+    ways = harvesting.from_words(lexicon, words)
+    if wordnet:
+        ways["thesaurus"] = list(harvesting.from_thesaurus(lexicon, synonyms(wordnet)))
+    candidates = {way: lexicon.measured(proposals) for way, proposals in sorted(ways.items())}
+    for half in (0, 1):
+        first = [place for place, one in enumerate(questions) if fold(one, 2) == half]
+        named = {id for place in first for id in questions[place].grades}
+        second = [place for place, one in enumerate(questions) if not named & one.grades.keys()]
+        found = [one.candidate for one in learn(lexicon, questions, ranks=ranks, places=first)]
+        measured = ways_judged(ranks, candidates, first)
+        good = {way for way, change in measured.items() if is_adopted(change)}
+        more = [one for way in sorted(good) for one in candidates[way]]
+        trained.append(ranks.change(found, first))
+        learnt.append(ranks.change(found, second))
+        both.append(ranks.change([*found, *more], second))
+        pairs.append([f"{one.asked} > {one.source}" for one in found])
+        adopted.append({way: f"{one.gained}/{one.lost}" for way, one in measured.items() if way in good})
     return {
         "trained": summed(trained), "learnt": summed(learnt), "with_suggested": summed(both),
         "pairs": pairs, "adopted": adopted,
@@ -223,7 +275,7 @@ def summed(changes: Iterable[Change]) -> dict[str, Any]:
 def learning_report(measured: Iterable[dict[str, Any]]) -> str:
     rows, told = [], []
     for one in measured:
-        name = one["name"] if one["stand_ins"] else f"{one['name']}, without stand-ins"
+        name = f"{one['name']}, {one['kind']}"
         learnt, both = one["learnt"], one["with_suggested"]
         rows.append([
             name, learnt["questions"], f"{learnt['before'] / learnt['questions']:.3f}",
@@ -233,9 +285,9 @@ def learning_report(measured: Iterable[dict[str, Any]]) -> str:
                 f"{change['gain']:+.1%}", change["gained"], change["lost"], f"{change['p']:.2g}",
             )),
             " / ".join(str(len(pairs)) for pairs in one["pairs"]),
-            " / ".join(", ".join(ways) or "none" for ways in one["adopted"]),
+            " // ".join(", ".join(f"{way} {did}" for way, did in ways.items()) or "none" for ways in one["adopted"]),
         ])  # fmt: skip
-        told.append(f"{name}: {' // '.join('; '.join(pairs) or 'none' for pairs in one['pairs'])}.")
+        told.append(f"{name}: {' // '.join('; '.join(pairs[:SHOWN]) or 'none' for pairs in one['pairs'])}.")
     head = (
         "set", "questions", "base hit@10", "gained in training", "lost in training",
         "learnt", "change", "gained", "lost", "p", "learnt + suggested", "change", "gained", "lost", "p",
@@ -243,9 +295,10 @@ def learning_report(measured: Iterable[dict[str, Any]]) -> str:
     )  # fmt: skip
     return "\n\n".join([
         "## Learning",
-        "hit@10 on questions about other documents, both halves together; p by a two-sided sign test.",
+        "hit@10 on questions about other documents, both halves together; p by a two-sided sign test. Beside a way "
+        "that is adopted, what it gained and lost on the half that it was judged on.",
         table(head, rows),
-        "Pairs learned on either half:",
+        f"Pairs learned on either half, the first {SHOWN}:",
         *told,
     ])  # fmt: skip
 
