@@ -89,9 +89,9 @@ def vocab_learn(database: str, judged: str, output: str, as_keywords: bool, json
 
     Words and phrases that people ask, and that the right titles say otherwise, are paired if they go together in
     two different right documents or more, and more than by chance. A pair stays if it moves five judged answers
-    up for each that it moves down, and loses none. The estimate is of questions about other documents: from five parts of the
-    questions that share no right document. A gain does not prove sense: read the file before you use it.
-    A file that “vocab learn” wrote is replaced; any other that exists is refused.
+    up for each that it moves down, and loses none. The estimate is of questions about other documents: from five
+    parts of the questions that share no right document. A gain does not prove sense: read the file before you use
+    it. A file that “vocab learn” wrote is replaced; any other that exists is refused.
 
     With --as-keywords, CSV with the columns id and keywords, for the keywords column of the settings: it helps
     the documents that were asked for, and no others. “evaluate” on other questions shows which is better.

@@ -41,6 +41,8 @@ SHORTEST = 3
 SUPPORT, RATIO = 2, 10.83
 SOURCES = 4
 """So many sources of an asked unit are tried, those of the largest ratio."""
+ASKED_AT_ONCE = 25
+"""Questions on which a pair is tried before more are: of a common word most pairs lose an answer soon."""
 FOLDS = 5
 EXAMPLES = 3
 
@@ -219,12 +221,18 @@ def _judged(
     candidate: Candidate, support: int, ratio: float,
 ) -> Learned | None:  # fmt: skip
     """Try a pair, beside those of the same unit that stay already; None if its harm is too large."""
-    before, after = ranks.under(stay, places), ranks.under([*stay, candidate], places)
+    before: dict[int, Found] = {}
+    after: dict[int, Found] = {}
+    for start in range(0, len(places), ASKED_AT_ONCE):
+        some = places[start : start + ASKED_AT_ONCE]
+        before |= ranks.under(stay, some)
+        after |= ranks.under([*stay, candidate], some)
+        if any(before[place].loses(after[place]) for place in some):
+            return None
     gains = {place: before[place].gains(after[place]) for place in places}
     better = [place for place in places if gains[place] > 0]
     worse = [place for place in places if before[place].is_harmed(after[place])]
-    lost = any(before[place].loses(after[place]) for place in places)
-    if sum(gains.values()) <= 0 or lost or len(worse) > HARM * len(better):
+    if sum(gains.values()) <= 0 or len(worse) > HARM * len(better):
         return None
     gained = sum(not before[place].rank for place in better)
     examples = [(ranks.judged[place].query, units[place].title) for place in better[:EXAMPLES]]
