@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catalog_search.csvfile import detect_delimiter
 from catalog_search.encodings import encoding_of
 from catalog_search.errors import SourceError
+from catalog_search.jsonfile import not_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -103,7 +104,7 @@ def _json_lines(lines: Iterable[str], names: tuple[str, ...]) -> Iterator[Logged
         try:
             value = json.loads(text)
         except json.JSONDecodeError as problem:
-            yield BadLine(number, f"not JSON: {problem.msg}")
+            yield BadLine(number, f"{not_json(problem)} at character {problem.pos + 1}")
             continue
         except RecursionError:
             yield BadLine(number, "not JSON: nested too deeply")

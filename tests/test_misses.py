@@ -20,6 +20,7 @@ from wires import SERVE, Child
 
 from catalog_search import SourceError
 from catalog_search.cli import main
+from catalog_search.formats import read_json_lines
 from catalog_search.misses import Miss, find_misses
 from catalog_search.questionlog import BadLine, Logged, read_log
 from catalog_search.relaxing import Relaxed
@@ -99,11 +100,27 @@ def test_a_bad_line_is_named_and_no_other_is_lost(tmp_path: Path) -> None:
     assert found == [(1, "one"), (13, "three")]
     assert [line for line, _ in bad] == [2, 3, 5, 6, 7, 8, 9, 10, 11, 12]
     reasons = dict(bad)
-    assert "not JSON" in reasons[2]
+    assert reasons[2] == "not JSON: Expecting value at character 1"
     assert "it has asked" in reasons[5]
     assert reasons[6] == '"query" is not text'
     assert reasons[7] == '"query" is empty'
     assert reasons[8] == '"query" is not UTF-8'
+
+
+def test_a_line_that_was_cut_off_is_told_of_in_whole_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"query": "one"}\n{"query": "tw\n{"query": "\\x"}\n{"query": "thr', "utf-8")
+    assert questions(str(path))[1] == [
+        (2, "not JSON: Invalid control character at character 14"),
+        (3, "not JSON: Invalid \\escape at character 12"),
+        (4, "not JSON: Unterminated string starting at character 11"),
+    ]
+    text = path.read_text("utf-8").splitlines()
+    assert [row.problem for row in read_json_lines(text)][1:] == [
+        "not JSON: Unterminated string starting at character 11",
+        "not JSON: Invalid \\escape at character 12",
+        "not JSON: Unterminated string starting at character 11",
+    ]
 
 
 def test_an_open_quotation_mark_spoils_its_own_line_only(tmp_path: Path) -> None:
