@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TextIO, TypeAlias
 
 from catalog_search.csvfile import read_cells
 from catalog_search.errors import SourceError, nearest
-from catalog_search.jsonfile import JsonText
+from catalog_search.jsonfile import JsonText, not_json
 from catalog_search.settings import as_text
 
 Value: TypeAlias = "str | list[Value] | dict[str, Value] | None"
@@ -260,7 +260,7 @@ def read_json_lines(text: Iterable[str]) -> Iterator[Row]:
         try:
             record = decoder.decode(line)
         except json.JSONDecodeError as problem:
-            yield Row(number, {}, 0, f"not JSON: {problem.msg} at character {problem.pos + 1}")
+            yield Row(number, {}, 0, f"{not_json(problem)} at character {problem.pos + 1}")
         except RecursionError:
             yield Row(number, {}, 0, f"more than {DEPTH_LIMIT} levels of lists and mappings")
         else:

@@ -20,6 +20,18 @@ _CHUNK = 1 << 16
 _TAIL = 16
 
 
+def not_json(problem: json.JSONDecodeError) -> str:
+    """Return what is wrong with a text; where, its reader says: Python's words may end before the place.
+
+    >>> try:
+    ...     json.loads('"wages')
+    ... except json.JSONDecodeError as problem:
+    ...     not_json(problem)
+    'not JSON: Unterminated string starting'
+    """
+    return f"not JSON: {problem.msg.removesuffix(' at').rstrip(': ')}"
+
+
 class JsonText:
     """A cursor over JSON text.
 
@@ -85,7 +97,7 @@ class JsonText:
                 if (unfinished or problem.pos + _TAIL > len(self._buffer)) and self._more():
                     continue
                 unfinished = unfinished or problem.pos >= len(self._buffer.rstrip())
-                message = self._cut_short() if unfinished else f"not JSON: {problem.msg}"
+                message = self._cut_short() if unfinished else not_json(problem)
                 raise self._error(message, problem.pos) from None
             except RecursionError:
                 raise self._error("nested too deeply to be read") from None

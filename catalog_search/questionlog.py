@@ -1,7 +1,8 @@
 """A log of questions → the questions, one at a time, with what it says of each answer.
 
-JSON Lines, as `serve --log-queries` writes them, `{"query": "…", "results": 3, "relaxed": false}`, or delimited text
-with a header. What the file begins with says which; a line that cannot be used is told of, and reading goes on.
+JSON Lines, `{"query": "…", "results": 3, "relaxed": false}`, or delimited text with a header. `serve --log-queries`
+writes besides whether the question was `missed`, null where it cannot tell; that decides wherever it stands. What the
+file begins with says which form it has; a line that cannot be used is told of, and reading goes on.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catalog_search.csvfile import detect_delimiter
 from catalog_search.encodings import encoding_of
 from catalog_search.errors import SourceError
+from catalog_search.jsonfile import not_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -102,7 +104,7 @@ def _json_lines(lines: Iterable[str], names: tuple[str, ...]) -> Iterator[Logged
         try:
             value = json.loads(text)
         except json.JSONDecodeError as problem:
-            yield BadLine(number, f"not JSON: {problem.msg}")
+            yield BadLine(number, f"{not_json(problem)} at character {problem.pos + 1}")
             continue
         except RecursionError:
             yield BadLine(number, "not JSON: nested too deeply")
@@ -208,22 +210,26 @@ def _logged(line: int, name: str, value: Any, row: dict[str, Any]) -> Logged | B
         return BadLine(line, f'"{name}" is not UTF-8')
     clicked = next((row[name] for name in CLICKED if row.get(name)), ())
     session = next((str(row[name]) for name in SESSIONS if row.get(name)), None)
-    missed = _missed(row.get("tool"), row.get("results"), row.get("relaxed"))
+    missed = _missed(row)
     ids = clicked if isinstance(clicked, list) else [clicked] if clicked else []
     return Logged(line, value, missed, tuple(map(str, ids)), session)
 
 
-def _missed(tool: Any, results: Any, relaxed: Any) -> bool | None:
-    """Tell whether an answer was not strict, from the number of its results and whether it was relaxed."""
-    if tool not in (None, "", "search"):
+def _missed(row: dict[str, Any]) -> bool | None:
+    """Tell whether an answer was not strict: by the log's own word, else by its results and whether it was relaxed."""
+    if "missed" in row:
+        return _truth(row["missed"])
+    if row.get("tool") not in (None, "", "search"):
         return None  # other tools answer with other things than results
-    if str(relaxed).strip().lower() in ("true", "1"):
+    results, relaxed = row.get("results"), _truth(row.get("relaxed"))
+    count = str(len(results) if isinstance(results, list) else results).strip()
+    if relaxed or count == "0":
         return True
-    count = len(results) if isinstance(results, list) else str(results).strip()
-    if str(count) == "0":
-        return True
-    known = str(count).isdecimal() or str(relaxed).strip().lower() in ("false", "0")
-    return False if known else None
+    return False if count.isdecimal() or relaxed is False else None
+
+
+def _truth(value: Any) -> bool | None:
+    return {"true": True, "1": True, "false": False, "0": False}.get(str(value).strip().lower())
 
 
 def _either(names: tuple[str, ...]) -> str:

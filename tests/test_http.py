@@ -592,7 +592,7 @@ def test_options_come_from_the_environment_and_each_call_is_a_line_without_its_q
     ]
     assert lines[0].startswith("INFO search answered ") and lines[2].startswith("INFO fetch not_found ")
     written = [json.loads(line) for line in (tmp_path / "questions.jsonl").read_text("utf-8").splitlines()]
-    assert written == [{"query": "secret wages", "tool": "search", "results": 10, "relaxed": True}]
+    assert written == [{"query": "secret wages", "tool": "search", "results": 10, "relaxed": True, "missed": True}]
     if sys.platform != "win32":
         assert (tmp_path / "questions.jsonl").stat().st_mode & 0o777 == 0o600
 

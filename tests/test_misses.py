@@ -10,16 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat import Reply, chat, items, status
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from served import serving
 from support import built, write_vocabulary
+from wires import SERVE, Child
 
 from catalog_search import SourceError
 from catalog_search.cli import main
+from catalog_search.formats import read_json_lines
 from catalog_search.misses import Miss, find_misses
 from catalog_search.questionlog import BadLine, Logged, read_log
 from catalog_search.relaxing import Relaxed
+from catalog_search.server.configuration import Collection, Configuration
+from catalog_search.server.journal import Journal, open_queries
+from catalog_search.server.model import Model
 from catalog_search.trial import Trial
 
 ROWS = [
@@ -93,11 +100,27 @@ def test_a_bad_line_is_named_and_no_other_is_lost(tmp_path: Path) -> None:
     assert found == [(1, "one"), (13, "three")]
     assert [line for line, _ in bad] == [2, 3, 5, 6, 7, 8, 9, 10, 11, 12]
     reasons = dict(bad)
-    assert "not JSON" in reasons[2]
+    assert reasons[2] == "not JSON: Expecting value at character 1"
     assert "it has asked" in reasons[5]
     assert reasons[6] == '"query" is not text'
     assert reasons[7] == '"query" is empty'
     assert reasons[8] == '"query" is not UTF-8'
+
+
+def test_a_line_that_was_cut_off_is_told_of_in_whole_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"query": "one"}\n{"query": "tw\n{"query": "\\x"}\n{"query": "thr', "utf-8")
+    assert questions(str(path))[1] == [
+        (2, "not JSON: Invalid control character at character 14"),
+        (3, "not JSON: Invalid \\escape at character 12"),
+        (4, "not JSON: Unterminated string starting at character 11"),
+    ]
+    text = path.read_text("utf-8").splitlines()
+    assert [row.problem for row in read_json_lines(text)][1:] == [
+        "not JSON: Unterminated string starting at character 11",
+        "not JSON: Invalid \\escape at character 12",
+        "not JSON: Unterminated string starting at character 11",
+    ]
 
 
 def test_an_open_quotation_mark_spoils_its_own_line_only(tmp_path: Path) -> None:
@@ -192,6 +215,20 @@ def test_without_a_catalogue_the_log_tells_what_was_missed(tmp_path: Path) -> No
     assert (found.misses, found.questions, found.missed, found.untold) == ([Miss("a b", 2, {})], 5, 2, 2)
     with pytest.raises(SourceError, match="does not say which questions had results; name the catalogue"):
         find_misses(jsonl(tmp_path / "b.jsonl", {"query": "a"}))
+
+
+def test_what_a_log_says_was_missed_is_not_guessed_from_its_results(tmp_path: Path) -> None:
+    log = jsonl(
+        tmp_path / "a.jsonl",
+        {"query": "a", "tool": "verified_search", "results": 0, "relaxed": False, "missed": False},
+        {"query": "b", "tool": "search_evidence", "results": 3, "relaxed": True, "missed": True},
+        {"query": "c", "tool": "search", "results": 0, "relaxed": None, "missed": None},
+    )
+    found = find_misses(log)
+    assert (found.misses, found.untold) == ([Miss("b", 1, {})], 1)
+    (tmp_path / "a.csv").write_text("query,results,missed\na,0,False\nb,3,True\nc,0,\n", "utf-8")
+    found = find_misses(str(tmp_path / "a.csv"))
+    assert (found.misses, found.untold) == ([Miss("b", 1, {})], 1)
 
 
 def test_a_delimited_log_tells_it_too(tmp_path: Path) -> None:
@@ -342,3 +379,78 @@ def test_what_a_server_logs_is_read(database: Path, tmp_path: Path) -> None:
     alone = find_misses(str(log))
     assert [(one.query, one.count) for one in alone.misses] == [("joblesness", 2), ("zebra", 1)]
     assert alone.untold == found.bad == alone.bad == 0
+
+
+ITEM = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
+OTHER = {"type": "object", "properties": {"wage": {"type": "number"}}, "required": ["wage"]}
+HOMES = [
+    {"id": "1", "title": "Rents of flats", "url": "https://x.example/1"},
+    {"id": "2", "title": "Mortgages", "url": ""},
+]
+ASKED: dict[str, list[tuple[dict[str, Any], int, bool | None, bool | None]]] = {
+    "search": [({"query": "rents", "offset": 50}, 0, False, False), ({"query": "rents " * 2_000}, 0, None, None)],
+    "search_evidence": [
+        ({"query": "rents", "offset": 50}, 0, False, False),
+        ({"query": "rents", "path_prefix": "docs/"}, 0, False, None),
+        ({"query": "rents", "revision": "7"}, 0, None, None),
+        ({"query": "rents", "where": {"year": "2024"}}, 0, None, None),
+    ],
+    "verified_search": [
+        ({"query": "rents", "schema": OTHER}, 0, False, False),
+        ({"query": "mortgages"}, 0, False, False),  # found, and no item: it has no address
+        ({"query": "rents", "schema": "none"}, 0, None, None),
+    ],
+}
+"""Tool → calls, each with what is written down: how many results, whether relaxed, whether the question was missed."""
+
+
+def test_of_every_tool_only_what_had_no_strict_answer_is_logged_as_missed(database: Path, tmp_path: Path) -> None:
+    built(HOMES, to=tmp_path / "homes.db", name="homes")
+    log = tmp_path / "queries.jsonl"
+    served = Child(str(tmp_path / "homes.db"), [*SERVE, "--tools", "all", "--log-queries", str(log), str(database)])
+    try:
+        served.handshake()
+        listed = served.request("tools/list")["result"]["tools"]
+        assert {one["name"] for one in listed if "query" in one["inputSchema"]["properties"]} == set(ASKED)
+        for tool, calls in ASKED.items():
+            log.write_text("", "utf-8")
+            more = {"schema": ITEM} if tool == "verified_search" else {}
+            every: list[tuple[dict[str, Any], int, bool | None, bool | None]] = [
+                ({"query": "rents"}, 1, False, False),
+                ({"query": "rents", "collections": ["tested"]}, 0, False, None),
+                ({"query": "rents zebra"}, 1, True, True),
+                ({"query": "zebra"}, 0, False, True),
+                ({"query": "???"}, 0, False, True),
+                *calls,
+            ]
+            for arguments, *_ in every:
+                served.call(tool, **{**more, **arguments})
+            served.call(tool)
+            served.call("fetch", id="zebra")
+            served.call("read_document", id="zebra")
+            served.call("list_collections")
+            lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+            assert lines == [
+                {"query": one["query"], "tool": tool, "results": count, "relaxed": relaxed, "missed": missed}
+                for one, count, relaxed, missed in every
+            ]
+            found = json.loads(run(log, "--json").output)
+            assert [one["query"] for one in found["misses"]] == ["???", "rents zebra", "zebra"], tool
+            assert found["untold"] == sum(missed is None for *_, missed in every)
+    finally:
+        served.close()
+
+
+@pytest.mark.parametrize("reply", [items(), status(500)])
+def test_a_model_that_finds_nothing_or_fails_makes_no_miss(tmp_path: Path, reply: Reply) -> None:
+    built(HOMES, to=tmp_path / "homes.db", name="homes")
+    log = tmp_path / "queries.jsonl"
+    configuration = Configuration(
+        (Collection(str(tmp_path / "homes.db"), "homes", True),), anonymous=True, tools=("all",)
+    )
+    with chat(reply) as server, open_queries(str(log)) as queries:
+        with serving(configuration, Journal(queries), Model(server.url, "m", "")) as here, here.client() as client:
+            for query in ("rents", "rents zebra"):
+                client.call("verified_search", query=query, schema=ITEM)
+        assert server.asked
+    assert [one.query for one in find_misses(str(log)).misses] == ["rents zebra"]

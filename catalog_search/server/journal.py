@@ -1,6 +1,8 @@
 """What a server writes down: one line a call on standard error, and questions only into a file that was asked for.
 
 2026-11-30 12:00:00 INFO search answered 3.1 ms caller=reader results=10
+
+{"query": "wages", "tool": "search", "results": 10, "relaxed": false, "missed": false}
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
     from io import RawIOBase
 
+    from catalog_search.server.shelf import Answer, Shelf
     from catalog_search.server.tools import Tool
 
 CALLER: ContextVar[str] = ContextVar("caller", default="stdio")
@@ -54,31 +57,38 @@ class Journal:
             logger.info("%s %s caller=%s", tool, kind, CALLER.get())
 
     def _watch(self, tool: Tool) -> Any:
-        def handler(caller: Any, arguments: dict[str, Any]) -> Any:
+        def handler(caller: Shelf, arguments: dict[str, Any]) -> Any:
             began = time.perf_counter()
+            shelf = _Heard(caller)
             try:
-                answer = tool.handler(caller, arguments)
+                answer = tool.handler(shelf, arguments)
             except Exception as problem:
-                self._write(tool, arguments, began, None, problem)
+                self._write(tool, arguments, began, shelf, None, problem)
                 raise
             if inspect.isawaitable(answer):
-                return later(answer, arguments, began)
-            self._write(tool, arguments, began, answer)
+                return later(answer, arguments, began, shelf)
+            self._write(tool, arguments, began, shelf, answer)
             return answer
 
-        async def later(awaited: Awaitable[Any], arguments: dict[str, Any], began: float) -> Any:
+        async def later(awaited: Awaitable[Any], arguments: dict[str, Any], began: float, shelf: _Heard) -> Any:
             try:
                 answer = await awaited
             except Exception as problem:
-                self._write(tool, arguments, began, None, problem)
+                self._write(tool, arguments, began, shelf, None, problem)
                 raise
-            self._write(tool, arguments, began, answer)
+            self._write(tool, arguments, began, shelf, answer)
             return answer
 
         return handler
 
     def _write(
-        self, tool: Tool, arguments: dict[str, Any], began: float, answer: Any, problem: Exception | None = None
+        self,
+        tool: Tool,
+        arguments: dict[str, Any],
+        began: float,
+        shelf: _Heard,
+        answer: Any,
+        problem: Exception | None = None,
     ) -> None:
         outcome = "answered"
         if problem is not None:
@@ -86,17 +96,18 @@ class Journal:
             outcome = foreseen if isinstance(problem, CatalogSearchError) else "failed"
         spent = (time.perf_counter() - began) * 1_000
         logger.info("%s %s %.1f ms caller=%s%s", tool.name, outcome, spent, CALLER.get(), counts(answer))
-        self._note(tool, arguments, answer)
+        self._note(tool, arguments, shelf, answer)
 
-    def _note(self, tool: Tool, arguments: dict[str, Any], answer: Any) -> None:
+    def _note(self, tool: Tool, arguments: dict[str, Any], shelf: _Heard, answer: Any) -> None:
         if self._queries is None or tool.main != "query":
             return
-        found, extras = answer if isinstance(answer, tuple) else (answer or {}, {})
+        found = answer[0] if isinstance(answer, tuple) else answer or {}
         line = {
-            "query": arguments.get("query"),
+            "query": arguments["query"],
             "tool": tool.name,
             "results": len(found.get("results", found.get("items", ()))),
-            "relaxed": bool({**found, **(extras or {})}.get("relaxed", False)),
+            "relaxed": shelf.relaxed,
+            "missed": shelf.missed,
         }
         text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         with self._lock:
@@ -108,6 +119,30 @@ class Journal:
                 self._full = True
             else:
                 self._full = False
+
+
+class _Heard:
+    """A shelf for one call that keeps what it answered: what a tool makes of that does not say all of it.
+
+    A page past the end, items that were all dropped and an error are no results, and the question had its answer.
+    """
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self.relaxed: bool | None = None
+        """None if nothing was answered."""
+        self.missed: bool | None = None
+        """Whether the question has no strict answer; None also if only a part of the shelf was asked in vain."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._shelf, name)
+
+    def search(self, question: str, **options: Any) -> Answer:
+        answer = self._shelf.search(question, **options)
+        part = options.get("where") or options.get("path_prefix") or set(self._shelf.names()) - set(answer.parts)
+        self.relaxed = answer.relaxed
+        self.missed = False if answer.total and not answer.relaxed else None if part else True
+        return answer
 
 
 def open_queries(path: str) -> RawIOBase:
