@@ -261,9 +261,8 @@ def _without_losses(
 ) -> list[Learned]:
     """Take out the weakest pair involved while all together lose a judged answer, or harm more than they may."""
     kept = sorted(learned, key=lambda one: (-one.gained, -one.improved, -one.support, one.candidate.asked))
-    before = ranks.under((), units)
+    before, after = ranks.under((), units), ranks.under([one.candidate for one in kept], units)
     while kept:
-        after = ranks.under([one.candidate for one in kept], units)
         lost = next((place for place in units if before[place].loses(after[place])), None)
         if lost is not None:
             involved = [one for one in kept if lost in holding[one.candidate.asked]] or kept
@@ -271,7 +270,9 @@ def _without_losses(
             involved = [one for one in kept if _harms(before, after, holding[one.candidate.asked])]
         if not involved:
             break
-        kept.remove(involved[-1])
+        weakest = involved[-1]
+        kept.remove(weakest)
+        after |= ranks.under([one.candidate for one in kept], holding[weakest.candidate.asked])
     return kept
 
 
