@@ -88,7 +88,8 @@ class Lexicon:
         """Word → documents that hold it."""
         self.sorted = sorted(self.words)
         (self.documents,) = self._connection.execute("SELECT count(*) FROM documents").fetchone()
-        self._known = set(self._connection.execute("SELECT key, pattern FROM vocabulary"))
+        self.known: set[tuple[str, str]] = set(self._connection.execute("SELECT key, pattern FROM vocabulary"))
+        """Key and pattern of the pairs that the database has."""
 
     def starting(self, start: str) -> Iterator[str]:
         """Yield the words that begin so, sorted."""
@@ -165,7 +166,7 @@ class Lexicon:
         for one in proposals:
             asked, source = self.fold(one.asked), self.fold(one.source)
             key = self.key(asked)
-            if key and (key, source) not in self._known and self._may_gain(asked, source):
+            if key and (key, source) not in self.known and self._may_gain(asked, source):
                 unique.setdefault((asked, source), one._replace(asked=asked, source=source))
         vocabulary = self.catalog.vocabulary([Pair(one.asked, (one.source,), False, 0) for one in unique.values()])
         kept, impure = [], []

@@ -34,7 +34,8 @@ def vocab_suggest(database: str, file: str | None, way: str | None, field: str |
     forms      plurals that their singular does not find, compounds joined and split
     aliases    a field of the documents that holds other names for them
     thesaurus  FILE is SKOS (.ttl, .rdf, .xml; needs the extra “thesaurus”) or CSV with the
-               columns altLabel and prefLabel; names that the catalogue does not use → those it does
+               columns altLabel (several are separated by |) and prefLabel; names that the
+               catalogue does not use lead to those that it uses
     log        FILE is a log of questions, as for “misses”: their words by spelling, form,
                common start and one letter, what was asked next, what was clicked
     judged     FILE is a judged set: the same for its words, and what each way does to it

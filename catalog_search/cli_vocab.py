@@ -276,8 +276,9 @@ def vocab_accept(
 
     A judged answer is lost when a right document leaves the first page and none as right takes its place.
     Refused as well is a pair that misleads: a question without a strict answer gets one that holds no right
-    document. One question may be misled for every five that the pair makes better. What is refused is printed
-    with the pair, the question and the id, and the exit status is 1, unless --allow names the asked word.
+    document. One question may be misled for every five that the pair makes better by itself; it is printed as
+    let through. What is refused is printed with the pair, the question and the id, and the exit status is 1,
+    unless --allow names the asked word.
     Judged ids that no document has are counted; it is an error if there are no others.
     For a build's checks: OLD.yaml is the vocabulary as it was, NEW.yaml as it would be.
 
@@ -301,23 +302,25 @@ def vocab_accept(
             unknown = between.judged(questions)
             compared = between.compare(questions, progress)
     refused = refusals(compared, allowed)
+    misled = [one for one in compared if one.misled and one not in refused]
     better = sum(one.verdict == "better" for one in compared)
     if json_:
         print_json({
             "database": database, "old": old, "new": new, "accepted": not refused,
             "changes": [one.as_json() for one in between.changes], "judged": len(questions),
             "unknown_ids": unknown, "questions": len(compared), "better": better,
-            "refused": [
-                {**one.as_json(), "pairs": [change.as_json() for change in one.blamed()]} for one in refused
-            ],
+            **{
+                name: [{**one.as_json(), "pairs": [change.as_json() for change in one.blamed()]} for one in some]
+                for name, some in (("refused", refused), ("let_through", misled))
+            },
         })  # fmt: skip
     else:
         if unknown:
             click.secho(f"{count(unknown, 'judged id')} that no document has: not checked", fg="yellow", err=True)
-        for one in refused:
+        for one in (*misled, *refused):
             for change in one.blamed():
                 print_change(change)
-            click.echo(f"    {visible(why_refused(one))}")
+            click.echo(f"    {visible(what_is_lost(one))}" + ("; let through" if one in misled else ""))
         told = click.style("refused", fg="red") if refused else click.style("accepted", fg="green")
         click.echo(
             f"{told}: {count(len(between.changes), 'change')}, {count(len(compared), 'judged question')} met, "
@@ -327,8 +330,8 @@ def vocab_accept(
         raise SystemExit(1)
 
 
-def why_refused(one: Compared) -> str:
-    """Return what a change does to a judged question that is refused, in a sentence."""
+def what_is_lost(one: Compared) -> str:
+    """Return what a judged question loses, or how it is misled, in a sentence."""
     question = f"“{in_line(one.question.query)}” ({one.question.path}, line {one.question.line})"
     if one.lost:
         return f"{question} loses {', '.join(one.lost)} from the first page"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catalog_search.errors import SourceError
 from catalog_search.expansion import key_of
-from catalog_search.judging import HARM
+from catalog_search.judging import HARM, is_kept
 from catalog_search.questionlog import BadLine, read_log, without_question
 from catalog_search.relevance import DEPTH, Judged, Outcome, read_judged
 from catalog_search.text import full_folding, normalize
@@ -80,6 +80,8 @@ class Effect(NamedTuple):
     kind_before: str
     """How the question is answered without the change, and with it: "strict", "relaxed" or "nothing"."""
     kind_after: str
+    better: bool
+    """Whether a judged question gets better by it."""
 
     def as_json(self) -> dict[str, object]:
         """Return it as `vocab diff --json` prints it."""
@@ -132,7 +134,7 @@ class Compared:
         """The right ids that are lost."""
         grades = self.question.grades
         before, after = ([id for id in one.ids[:PAGE] if id in grades] for one in (self.before, self.after))
-        if sum(grades[id] for id in after) >= sum(grades[id] for id in before):
+        if is_kept((grades[id] for id in before), (grades[id] for id in after)):
             return []
         return [id for id in before if id not in after]
 
@@ -145,7 +147,11 @@ class Compared:
     def blamed(self) -> list[Change]:
         """Return the changes without any of which a loss, or a misleading answer, would not be; else all."""
         lost = set(self.lost)
-        some = [one.change for one in self.effects if (lost & set(one.removed) if lost else one.added)]
+        some = [
+            one.change
+            for one in self.effects
+            if (lost & set(one.removed) if lost else one.kind_before != one.kind_after == "strict")
+        ]
         return some or self.changes
 
     def ranks(self) -> tuple[int | None, int | None]:
@@ -286,7 +292,7 @@ class Comparison:
         several: dict[Change, list[Compared]] = {}
         for one in found:
             if len(one.changes) == 1:
-                one.effects.append(_effect(one.changes[0], one.before, one.after))
+                one.effects.append(_effect(one.changes[0], one.question, one.before, one.after))
             for change in one.changes if len(one.changes) > 1 else ():
                 several.setdefault(change, []).append(one)
         for change, met in several.items():
@@ -294,7 +300,7 @@ class Comparison:
             catalog.use(self._without(change))
             for one, expansions in zip(met, after, strict=True):
                 if catalog.expand(one.question.query) != expansions:
-                    one.effects.append(_effect(change, self._ask(one.question), one.after))
+                    one.effects.append(_effect(change, one.question, self._ask(one.question), one.after))
             catalog.use(self._new)
 
     def _without(self, change: Change) -> Vocabulary:
@@ -318,11 +324,12 @@ def _change(added: bool, entry: Entry, vocabulary: Vocabulary) -> Change:
     )  # fmt: skip
 
 
-def _effect(change: Change, before: Answer, after: Answer) -> Effect:
+def _effect(change: Change, question: Question, before: Answer, after: Answer) -> Effect:
     old, new = before.ids[:PAGE], after.ids[:PAGE]
     return Effect(
-        change, [id for id in new if id not in old], [id for id in old if id not in new], before.kind, after.kind
-    )
+        change, [id for id in new if id not in old], [id for id in old if id not in new], before.kind, after.kind,
+        bool(question.grades) and _gain(question, after) > _gain(question, before),
+    )  # fmt: skip
 
 
 def judged_questions(path: str) -> Iterator[Question]:
@@ -350,13 +357,13 @@ def logged_questions(path: str, column: str | None, bad: Callable[[BadLine], Non
 def refusals(compared: Sequence[Compared], allowed: Iterable[Change] = ()) -> list[Compared]:
     """Return the questions for which a change is refused: those that lose a right id, or are misled.
 
-    A change may mislead some, HARM for each question that it makes better.
+    A change may mislead some, HARM for each question that it makes better, itself and not what came with it.
 
     Args:
         compared: questions of judged sets.
         allowed: changes that may lose and mislead.
     """
-    better = Counter(change for one in compared if one.verdict == "better" for change in one.changes)
+    better = Counter(effect.change for one in compared for effect in one.effects if effect.better)
     misled = Counter(change for one in compared if one.misled for change in one.blamed())
     allowed = set(allowed)
     worth_it = {change for change, number in misled.items() if number <= HARM * better[change]}

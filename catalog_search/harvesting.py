@@ -72,7 +72,7 @@ def from_thesaurus(lexicon: Lexicon, concepts: Iterable[Concept]) -> Iterator[Pr
     for concept in concepts:
         held = [one for one in concept.preferred if lexicon.holds(one)]
         if held:
-            asked: Iterable[str] = concept.others
+            asked = [*concept.others, *(one for one in concept.preferred if one not in held)]
         else:
             counts = {one: lexicon.holds(one) for one in concept.others}
             held = sorted((one for one in counts if counts[one]), key=lambda one: (-counts[one], one))[:NAMES]

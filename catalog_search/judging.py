@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from catalog_search.relevance import DEPTH
+from catalog_search.relevance import DEPTH, Outcome
 from catalog_search.vocabulary import Pair
 
 if TYPE_CHECKING:
@@ -71,27 +71,39 @@ def sign_test(gained: int, lost: int) -> float:
     return min(1.0, 2 * tail / 2.0**number)
 
 
+def is_kept(before: Iterable[float], after: Iterable[float]) -> bool:
+    """Tell from the grades of the right documents on a page before and after whether for each there is one as right.
+
+    >>> is_kept([1, 3], [3, 2, 1]), is_kept([3], [1, 1, 1])
+    (True, False)
+    """
+    old, new = sorted(before, reverse=True), sorted(after, reverse=True)
+    return len(new) >= len(old) and all(one >= other for one, other in zip(new, old, strict=False))
+
+
 class Found(NamedTuple):
     """How a judged question was answered."""
 
     rank: int
     """Of the first right document, from 1, among the first ten; else 0."""
-    right: float
-    """The grades of the right documents among the first ten, together."""
+    gain: float
+    """Normalized discounted cumulative gain of the first ten."""
+    right: tuple[float, ...]
+    """The grades of the right documents among the first ten."""
     misled: bool
     """Whether the answer is strict, and has no right document among its first hundred."""
 
     def loses(self, after: Found) -> bool:
         """Tell whether the answer is lost if it becomes another."""
-        return after.right < self.right
-
-    def gains(self, after: Found) -> float:
-        """Return what the reciprocal rank of the first right document gains if the answer becomes another."""
-        return (1 / after.rank if after.rank else 0.0) - (1 / self.rank if self.rank else 0.0)
+        return not is_kept(self.right, after.right)
 
     def is_harmed(self, after: Found) -> bool:
         """Tell whether the answer is worse, or misleads, if it becomes another."""
-        return self.gains(after) < 0 or (after.misled and not self.misled)
+        return after.gain < self.gain or self.is_misled(after)
+
+    def is_misled(self, after: Found) -> bool:
+        """Tell whether the answer misleads, and did not, if it becomes another."""
+        return after.misled and not self.misled
 
 
 class Ranks:
@@ -135,7 +147,9 @@ class Ranks:
             if misled and len(ids) == FIRST:
                 more = self._catalog.search(one.query, limit=DEPTH).results
                 misled = not any(result.id in one.grades for result in more)
-            self._known[key] = Found(rank, sum(one.grades.get(id, 0) for id in ids), misled)
+            gain = Outcome(one, ids, [], answer.relaxed).gain(FIRST)
+            right = tuple(one.grades[id] for id in ids if id in one.grades)
+            self._known[key] = Found(rank, gain, right, misled)
         return self._known[key]
 
     def change(self, pairs: Sequence[Candidate], places: Iterable[int] | None = None) -> Change:

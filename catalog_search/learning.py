@@ -57,9 +57,9 @@ class Learned(NamedTuple):
     gained: int
     """Judged questions that it brings a right document among the first ten for."""
     improved: int
-    """Judged questions whose right document it moves up, those that gained included."""
+    """Judged questions whose right documents it moves up (nDCG@10), those that gained included."""
     harmed: int
-    """Judged questions whose right document it moves down, or that it misleads."""
+    """Judged questions whose right documents it moves down, or that it misleads."""
     places: frozenset[int]
     """Places of the questions that it improves."""
     examples: tuple[tuple[str, str], ...]
@@ -130,7 +130,8 @@ def learn(
                 stay.append(candidate)
         if progress:
             progress(number / len(by_asked), number)
-    return _without_losses(ranks, units, holding, _without_echoes(kept))
+    kept = _without_circles(lexicon, _without_echoes(kept))
+    return _without_losses(ranks, units, holding, kept)
 
 
 def taken_apart(lexicon: Lexicon, judged: Judged) -> Units | None:
@@ -229,12 +230,12 @@ def _judged(
         after |= ranks.under([*stay, candidate], some)
         if any(before[place].loses(after[place]) for place in some):
             return None
-    gains = {place: before[place].gains(after[place]) for place in places}
+    gains = {place: after[place].gain - before[place].gain for place in places}
     better = [place for place in places if gains[place] > 0]
     worse = [place for place in places if before[place].is_harmed(after[place])]
     if sum(gains.values()) <= 0 or len(worse) > HARM * len(better):
         return None
-    gained = sum(not before[place].rank for place in better)
+    gained = sum(after[place].rank > 0 and not before[place].rank for place in places)
     examples = [(ranks.judged[place].query, units[place].title) for place in better[:EXAMPLES]]
     return Learned(candidate, support, ratio, gained, len(better), len(worse), frozenset(better), tuple(examples))
 
@@ -256,18 +257,41 @@ def _without_echoes(learned: Sequence[Learned]) -> list[Learned]:
     return kept
 
 
+def _without_circles(lexicon: Lexicon, learned: Sequence[Learned]) -> list[Learned]:
+    """Leave out what leads back to a word that leads there, by pairs of the database or by stronger ones."""
+    leads: dict[str, set[str]] = defaultdict(set)
+    for key, pattern in lexicon.known:
+        leads[key].add(lexicon.key(pattern))
+    kept = []
+    for one in sorted(learned, key=_weakness):
+        asked, source = lexicon.key(one.candidate.asked), lexicon.key(one.candidate.source)
+        met, waiting = {source}, [source]
+        for key in waiting:
+            waiting += leads[key] - met
+            met |= leads[key]
+        if asked == source or asked not in met:
+            leads[asked].add(source)
+            kept.append(one)
+    return kept
+
+
+def _weakness(one: Learned) -> tuple[int, int, int, Candidate]:
+    return (-one.gained, -one.improved, -one.support, one.candidate)
+
+
 def _without_losses(
     ranks: Ranks, units: Mapping[int, Units], holding: Mapping[str, Sequence[int]], learned: list[Learned]
 ) -> list[Learned]:
-    """Take out the weakest pair involved while all together lose a judged answer, or harm more than they may."""
-    kept = sorted(learned, key=lambda one: (-one.gained, -one.improved, -one.support, one.candidate.asked))
+    """Take out the weakest pair involved while all together lose a judged answer, or mislead more than they may."""
+    kept = sorted(learned, key=_weakness)
     before, after = ranks.under((), units), ranks.under([one.candidate for one in kept], units)
     while kept:
         lost = next((place for place in units if before[place].loses(after[place])), None)
         if lost is not None:
             involved = [one for one in kept if lost in holding[one.candidate.asked]] or kept
         else:
-            involved = [one for one in kept if _harms(before, after, holding[one.candidate.asked])]
+            misled = {place for place in units if before[place].is_misled(after[place])}
+            involved = [one for one in kept if _misleads(ranks, holding, kept, one, misled)]
         if not involved:
             break
         weakest = involved[-1]
@@ -276,10 +300,17 @@ def _without_losses(
     return kept
 
 
-def _harms(before: Mapping[int, Found], after: Mapping[int, Found], places: Sequence[int]) -> bool:
-    """Tell whether more of some questions are harmed than those that get better allow."""
-    better = sum(before[place].gains(after[place]) > 0 for place in places)
-    return sum(before[place].is_harmed(after[place]) for place in places) > HARM * better
+def _misleads(
+    ranks: Ranks, holding: Mapping[str, Sequence[int]], kept: Sequence[Learned], one: Learned, misled: set[int]
+) -> bool:
+    """Tell whether more questions are misled with a pair than those that it makes better, beside the others, allow."""
+    places = holding[one.candidate.asked]
+    number = len(misled.intersection(places))
+    if not number:
+        return False
+    without = ranks.under([other.candidate for other in kept if other is not one], places)
+    after = ranks.under([other.candidate for other in kept], places)
+    return number > HARM * sum(after[place].gain > without[place].gain for place in places)
 
 
 def estimate(
@@ -287,6 +318,8 @@ def estimate(
     judged: Sequence[Judged],
     progress: Callable[[float | None, int], None] | None = None,
     path: str | None = None,
+    *,
+    ranks: Ranks | None = None,
 ) -> Change:
     """Return what pairs learned from part of the questions do to questions about other documents, over FOLDS folds.
 
@@ -295,6 +328,7 @@ def estimate(
         judged: the questions.
         progress: called after each fold with the share that is done and the number.
         path: the judged set, for messages.
+        ranks: of these questions, if they are known already.
 
     Raises:
         SourceError: the questions name fewer than FOLDS documents.
@@ -302,7 +336,7 @@ def estimate(
     fold_of = [fold(one, FOLDS) for one in judged]
     if len({next(iter(one.grades)) for one in judged}) < FOLDS:
         raise SourceError(f"the questions name fewer than {FOLDS} documents: too few to learn from", path=path)
-    ranks = Ranks(lexicon.catalog, judged)
+    ranks = ranks or Ranks(lexicon.catalog, judged)
     changes = []
     for number in range(FOLDS):
         held = {id for place, one in enumerate(judged) if fold_of[place] == number for id in one.grades}

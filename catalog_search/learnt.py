@@ -64,8 +64,8 @@ def learn_pairs(database: str, judged: str, output: str, progress: Progress | No
     questions = list(read_judged(judged))
     with Trial.open(database) as catalog, catalog.errors():
         lexicon = Lexicon(catalog)
-        others = estimate(lexicon, questions, progress, judged)
         ranks = Ranks(catalog, questions)
+        others = estimate(lexicon, questions, progress, judged, ranks=ranks)
         learned = learn(lexicon, questions, ranks=ranks)
         lesson = Lesson(learned, ranks.change([one.candidate for one in learned]), others)
         name = catalog.info["source_name"] or catalog.info["title"]

@@ -47,7 +47,7 @@ def concepts(path: str, language: str) -> Iterator[Concept]:
     found = list(_of_graph(path, language) if Path(path).suffix.lower() in FORMATS else _of_table(path))
     if not found:
         raise SourceError(
-            f"holds no altLabel of a concept with another label in the language {language}",
+            f"holds no concept with an altLabel and another label in the language {language}",
             path=path,
         )
     yield from found
@@ -56,7 +56,7 @@ def concepts(path: str, language: str) -> Iterator[Concept]:
 def _concept(preferred: Iterable[str], others: Iterable[str]) -> Concept | None:
     preferred = tuple(dict.fromkeys(preferred))
     others = tuple(one for one in dict.fromkeys(others) if one not in preferred)
-    return Concept(preferred, others) if others and len(preferred) + len(others) > 1 else None
+    return Concept(preferred, others) if len(preferred) + len(others) > 1 else None
 
 
 def _of_graph(path: str, language: str) -> Iterator[Concept]:
@@ -88,7 +88,8 @@ def _of_graph(path: str, language: str) -> Iterator[Concept]:
             if isinstance(value, rdflib.Literal) and (value.language or wanted).split("-")[0].lower() == wanted
         )
 
-    for concept in sorted(set(graph.subjects(rdflib.URIRef(_SKOS + "prefLabel"), None)), key=str):
+    named = {one for name in ("prefLabel", *_OTHERS) for one in graph.subjects(rdflib.URIRef(_SKOS + name), None)}
+    for concept in sorted(named, key=str):
         if found := _concept(
             spoken(concept, "prefLabel"), chain.from_iterable(spoken(concept, one) for one in _OTHERS)
         ):
@@ -108,10 +109,16 @@ def _of_table(path: str) -> Iterator[Concept]:
             for name in ("altLabel", "prefLabel"):
                 if name.lower() not in columns:
                     raise SourceError(f"the header has no column {name}; has: {', '.join(columns)}", path=path, line=1)
+            preferred_of: dict[str, list[str]] = {}
             for row in reader:
-                preferred, others = (str(row[columns[name]] or "") for name in ("preflabel", "altlabel"))
-                names = (one.strip() for one in re.split(r"[|\n]", others))
-                if found := _concept(filter(None, (preferred.strip(),)), filter(None, names)):
+                preferred, others = (str(row[columns[name]] or "").strip() for name in ("preflabel", "altlabel"))
+                names = [one for one in map(str.strip, re.split(r"[|\n]", others)) if one]
+                if preferred:
+                    preferred_of.setdefault(preferred, []).extend(names)  # a row a label is a form of table too
+                elif found := _concept((), names):
+                    yield found
+            for preferred, names in preferred_of.items():
+                if found := _concept((preferred,), names):
                     yield found
     except OSError as problem:
         raise SourceError(f"cannot be read: {problem.strerror}", path=path) from None

@@ -172,6 +172,52 @@ def test_a_pair_may_mislead_one_question_for_five_that_it_makes_better(
         assert len(refusals(met)) == refused
 
 
+def test_what_came_with_a_misleading_pair_does_not_speak_for_it(tmp_path: Path) -> None:
+    """The questions that get better do so by the other pair, which may have the same asked word."""
+    places = "north south west coast hills".split()
+    rows = [{"id": f"{n}-{place}", "title": f"{n} {place}"} for place in places for n in ("Wages", "ales", "axes")]
+    rows += [{"id": "east", "title": "Claims paid in the east"}, {"id": "idle", "title": "Idle youth"}]
+    asked = [(f"jobless {place}", [f"Wages-{place}"]) for place in places]
+    with Trial.open(built(rows).image or b"") as found:
+        both = [pair("jobless", "wages", "claims")]
+        met = compared(found, tmp_path, [], both, *asked, ("jobless east", ["idle"]))
+        assert [one.verdict for one in met] == [*["better"] * 5, "same"]
+        (refused,) = refusals(met)
+        assert [change.source for change in refused.blamed()] == ["claims"]
+
+
+def test_a_misled_question_that_is_let_through_is_printed(tmp_path: Path) -> None:
+    places = "north south west coast hills".split()
+    rows = [{"id": f"{n}-{place}", "title": f"{n} {place}"} for place in places for n in ("Claims", "ales", "axes")]
+    rows += [{"id": "east", "title": "Claims paid in the east"}, {"id": "idle", "title": "Idle youth"}]
+    built(rows, to=tmp_path / "a.db")
+    files = written(tmp_path, [], [pair("jobless", "claims")])
+    asked = [(f"jobless {place}", [f"Claims-{place}"]) for place in places]
+    questions = judged(tmp_path / "j.jsonl", *asked, ("jobless east", ["idle"]))
+    done = run("accept", tmp_path / "a.db", *files, "--judged", questions)
+    assert (done.exit_code, done.output.splitlines()) == (0, [
+        f"+ “jobless” → “claims” ({files[1]}, line 4)",
+        f"    “jobless east” ({questions}, line 6) had no strict answer, and has one now without idle: east; "
+        "let through",
+        "accepted: 1 change, 6 judged questions met, 5 better, 0 refused",
+    ])  # fmt: skip
+    found = json.loads(run("accept", tmp_path / "a.db", *files, "--judged", questions, "--json").output)
+    assert [one["query"] for one in found["let_through"]] == ["jobless east"]
+    assert found["refused"] == []
+
+
+def test_three_answers_that_are_less_right_do_not_make_up_for_one_that_is_lost(catalog: Trial, tmp_path: Path) -> None:
+    rows = [{"id": f"c{place}", "title": f"Claims {'abcdefghijklmnopqrst'[place]}"} for place in range(10)]
+    rows.append({"id": "u", "title": "Unemployment rate of those without work", "keywords": "jobless"})
+    grades = {"u": 3.0, "c0": 1.0, "c1": 1.0, "c2": 1.0}
+    with Trial.open(built(rows).image or b"") as found:
+        between_ = between(found, tmp_path, [], [pair("jobless", "claims")])
+        (one,) = between_.compare([Question("jobless", grades, "j", 1)])
+    assert one.before.ids == ["u"]
+    assert one.lost == ["u"]
+    assert refusals([one]) == [one]
+
+
 def test_a_right_id_that_no_document_has_cannot_be_lost(catalog: Trial, tmp_path: Path) -> None:
     (one,) = compared(catalog, tmp_path, [], [pair("jbless", "claims")], ("jbless", ["gone"]))
     assert not one.misled

@@ -157,6 +157,23 @@ def test_of_pairs_that_mislead_only_together_the_one_that_gains_too_little_for_i
     assert learned_of(rows, *others, ("jobless payless", "idle")).keys() == {("jobless", "claim")}
 
 
+def test_no_two_pairs_lead_in_a_circle_not_even_with_one_of_the_database(tmp_path: Path) -> None:
+    rows = [{"id": f"{n}-{place}", "title": f"{n} {place}"} for n in ("claims", "jobless", *OTHERS) for place in PLACES]
+    questions = asked(
+        *((f"jobless {place} office", f"claims-{place}") for place in PLACES[:3]),
+        *((f"claims {place} office", f"jobless-{place}") for place in PLACES[3:]),
+        *helped("burn", "burn", 6),
+    )
+    ways = {("jobless", "claim"), ("claims", "jobless")}
+    with Trial.open(image(rows)) as catalog:
+        learned = {one.candidate[:2] for one in learn(Lexicon(catalog), questions)}
+    assert len(learned & ways) == 1
+    for asked_word, source in sorted(learned & ways):
+        pair = {"asked": source, "source": asked_word}
+        with Trial.open(image(rows, folder=tmp_path, vocabulary=[pair])) as catalog:
+            assert not {one.candidate[:2] for one in learn(Lexicon(catalog), questions)} & learned & ways
+
+
 def test_pairs_that_say_the_same_are_one(cancer: bytes) -> None:
     questions = asked(*((f"nasty big cancer {organ}", f"malignant neoplasm-{organ}") for organ in ORGANS))
     with Trial.open(cancer) as catalog:
@@ -184,14 +201,22 @@ ASKED = [f"{word}x" for word in WORDS] + WORDS[:4]
 @given(
     titles=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), min_size=6, max_size=30),
     questions=st.lists(
-        st.tuples(st.lists(st.sampled_from(ASKED), min_size=1, max_size=4), st.integers(0, 29)), min_size=4, max_size=25
+        st.tuples(
+            st.lists(st.sampled_from(ASKED), min_size=1, max_size=4),
+            st.lists(st.integers(0, 29), min_size=1, max_size=3),
+        ),
+        min_size=4,
+        max_size=25,
     ),
 )
 def test_what_is_learned_loses_no_judged_answer_is_measured_and_accepted(
-    titles: list[list[str]], questions: list[tuple[list[str], int]]
+    titles: list[list[str]], questions: list[tuple[list[str], list[int]]]
 ) -> None:
     rows = [{"id": str(number), "title": " ".join(title)} for number, title in enumerate(titles)]
-    judged = asked(*((" ".join(words), str(place % len(rows))) for words, place in questions))
+    judged = [
+        Judged(" ".join(words), {str(place % len(rows)): 1.0 + place % 3 for place in right}, "", "", line)
+        for line, (words, right) in enumerate(questions, 1)
+    ]
     with Trial.open(image(rows)) as catalog:
         before = ask_all(catalog, judged)
         learned = learn(Lexicon(catalog), judged)

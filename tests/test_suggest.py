@@ -298,6 +298,8 @@ def test_other_labels_of_a_thesaurus_lead_to_the_preferred_one(
         (";Labour|Neoplasms;\n", set()),
         ("Neoplasms;Labour;\n", {("labour", "neoplasm")}),
         ("Nothing;Nowhere|Never;\n", set()),
+        # a row a name
+        ("Jobs;Manpower;\nJobs;Labour;\n", {("manpower", "labour"), ("jobs", "labour")}),
     ],
 )  # fmt: skip
 def test_names_of_a_concept_lead_to_those_that_the_catalogue_uses(
@@ -308,13 +310,29 @@ def test_names_of_a_concept_lead_to_those_that_the_catalogue_uses(
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [
+        'skos:prefLabel "Labour"@en-GB, "Labor"@en-US',
+        'skos:altLabel "Labour"@en, "Labor"@en',
+        'skos:prefLabel "Labour"@en ; skos:hiddenLabel "Labor"',
+    ],
+)
+def test_whichever_labels_hold_the_names_of_a_concept_they_lead_to_the_one_in_use(
+    database: str, tmp_path: Path, labels: str
+) -> None:
+    text = f"@prefix skos: <http://www.w3.org/2004/02/skos/core#> . <urn:a> {labels} ."
+    (tmp_path / "a.ttl").write_text(text, "utf-8")
+    assert {one[:2] for one in pairs(database, "thesaurus", str(tmp_path / "a.ttl"))} == {("labor", "labour")}
+
+
+@pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("a.ttl", "this is no turtle", "a.ttl, line 1: cannot be read as RDF"),
         ("a.rdf", "<rdf", "a.rdf: cannot be read as RDF"),
-        ("a.ttl", "", "a.ttl: holds no altLabel"),
+        ("a.ttl", "", "a.ttl: holds no concept with an altLabel"),
         ("a.csv", "a,b\n1,2\n", "a.csv, line 1: the header has no column altLabel"),
-        ("a.csv", "altLabel,prefLabel\n", "a.csv: holds no altLabel"),
+        ("a.csv", "altLabel,prefLabel\n", "a.csv: holds no concept with an altLabel"),
         ("a.csv", "", "a.csv, line 1: the header has no column altLabel"),
     ],
 )
