@@ -7,6 +7,7 @@ import json
 import os
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import yaml
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import built, write_vocabulary
 
-from catalog_search import Catalog, SourceError, Vocabulary
+from catalog_search import Catalog, SourceError, Vocabulary, learning
 from catalog_search.candidates import Lexicon
 from catalog_search.cli import main
 from catalog_search.compare import Comparison, Question, refusals
@@ -219,7 +220,9 @@ def test_what_is_learned_loses_no_judged_answer_is_measured_and_accepted(
     ]
     with Trial.open(image(rows)) as catalog:
         before = ask_all(catalog, judged)
-        learned = learn(Lexicon(catalog), judged)
+        # few of so few questions go together by more than chance: what is tested is what comes after
+        with patch.object(learning, "RATIO", 0.0):
+            learned = learn(Lexicon(catalog), judged)
         pairs = [Pair(one.candidate.asked, (one.candidate.source,), False, 0) for one in learned]
         for one, found in zip(learned, measure(catalog.connection(), catalog.vocabulary(pairs)), strict=True):
             assert found.verdict in ("ok", "ambiguous")
