@@ -7,6 +7,7 @@ import json
 import os
 import stat
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -130,7 +131,7 @@ def write_keywords(database: str, judged: str, output: str) -> tuple[int, int]:
     if old and old != _encoded(text.getvalue()):
         raise SourceError("exists and holds something else; name a new file with -o, or take it away", path=output)
     _write(output, text.getvalue(), old)
-    return len(found), sum(map(len, found.values()))
+    return len(found), len(set(chain.from_iterable(found.values())))
 
 
 def _keywords(lexicon: Lexicon, questions: Sequence[Judged]) -> dict[str, list[str]]:

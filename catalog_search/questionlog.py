@@ -79,7 +79,7 @@ def read_log(
             names = (column,) if column else COLUMNS
             yield from _json_lines(lines, names) if start[:1] == "{" else _delimited(lines, names, path)
     except OSError as problem:
-        raise SourceError(f"cannot be read: {problem.strerror}", path=path) from None
+        raise SourceError(f"cannot be read: {problem.strerror or problem}", path=path) from None
 
 
 def without_question(path: str, bad: int, first: BadLine) -> SourceError:

@@ -75,7 +75,7 @@ def read_judged(path: str) -> Iterator[Judged]:
                 if text.strip():
                     yield _judged(text, line, path)
     except OSError as problem:
-        raise SourceError(f"cannot be read: {problem.strerror}", path=path) from None
+        raise SourceError(f"cannot be read: {problem.strerror or problem}", path=path) from None
     except UnicodeDecodeError:
         raise SourceError("is not UTF-8; save it as UTF-8", path=path) from None
 

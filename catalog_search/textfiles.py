@@ -198,7 +198,7 @@ def _unreadable(problem: OSError) -> SourceError:
     elif isinstance(problem, NotADirectoryError):
         said = "is no folder; with source.files, source.path names the folder that they are in"
     else:
-        said = f"cannot be read: {problem.strerror}"
+        said = f"cannot be read: {problem.strerror or problem}"
     return SourceError(said, path=problem.filename)
 
 

@@ -71,7 +71,7 @@ def _of_graph(path: str, language: str) -> Iterator[Concept]:
         with open(path, "rb") as file:
             graph.parse(file, format=FORMATS[Path(path).suffix.lower()], publicID=Path(path).absolute().as_uri())
     except OSError as problem:
-        raise SourceError(f"cannot be read: {problem.strerror}", path=path) from None
+        raise SourceError(f"cannot be read: {problem.strerror or problem}", path=path) from None
     except Exception as problem:  # each of its parsers raises errors of its own
         line = getattr(problem, "lines", None)
         said = " ".join(str(problem).split())
@@ -121,7 +121,7 @@ def _of_table(path: str) -> Iterator[Concept]:
                 if found := _concept((preferred,), names):
                     yield found
     except OSError as problem:
-        raise SourceError(f"cannot be read: {problem.strerror}", path=path) from None
+        raise SourceError(f"cannot be read: {problem.strerror or problem}", path=path) from None
     except UnicodeDecodeError:
         raise SourceError(f"is not {encoding}; save it as UTF-8", path=path) from None
     except csv.Error as problem:

@@ -49,7 +49,7 @@ def read(path: str | Path, error: type[CatalogSearchError]) -> Mapping:
     except FileNotFoundError:
         raise error("no such file", path=path) from None
     except OSError as problem:
-        raise error(f"cannot be read: {problem.strerror}", path=path) from None
+        raise error(f"cannot be read: {problem.strerror or problem}", path=path) from None
     except UnicodeDecodeError as problem:
         line = problem.object.count(b"\n", 0, problem.start) + 1
         raise error(

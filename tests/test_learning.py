@@ -357,6 +357,12 @@ def test_as_keywords_the_questions_find_their_documents(folder: Path, tmp_path: 
         assert catalog.search("cancer toe").relaxed
 
 
+def test_a_question_of_two_documents_is_one_question(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "j.jsonl").write_text('{"query": "organ trouble", "ids": ["cyst-lung", "cyst-skin"]}\n', "utf-8")
+    said = run("learn", folder / "a.db", tmp_path / "j.jsonl", "-o", tmp_path / "k.csv", "--as-keywords")
+    assert said.output.endswith("k.csv: 1 question as keywords of 2 documents\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

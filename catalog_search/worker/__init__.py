@@ -156,7 +156,7 @@ def _holds(path: Path, mark: str) -> bool:
         with open(path, encoding="utf-8", errors="replace") as file:
             return mark in file.read(1_000)
     except OSError as problem:
-        raise DatabaseError(f"cannot be read: {problem.strerror}", path=path) from None
+        raise DatabaseError(f"cannot be read: {problem.strerror or problem}", path=path) from None
 
 
 def _written(target: Path, text: str) -> Written:
