@@ -271,8 +271,11 @@ def test_too_few_documents_are_said_to_be_too_few(cancer: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("gained", "lost", "p"),
-    [(0, 0, 1.0), (1, 0, 1.0), (5, 0, 0.0625), (6, 0, 0.03125), (0, 6, 0.03125), (9, 1, 0.021484375)],
-)
+    [
+        (0, 0, 1.0), (1, 0, 1.0), (5, 0, 0.0625), (6, 0, 0.03125), (0, 6, 0.03125), (9, 1, 0.021484375),
+        (3_000, 0, 0.0), (0, 1_030, 2.0**-1029), (2_000, 2_000, 1.0),
+    ],
+)  # fmt: skip
 def test_the_sign_test_is_that_of_the_binomial_distribution(gained: int, lost: int, p: float) -> None:
     assert sign_test(gained, lost) == p
 
