@@ -68,7 +68,7 @@ def sign_test(gained: int, lost: int) -> float:
     """
     number = gained + lost
     tail = sum(math.comb(number, k) for k in range(min(gained, lost) + 1))
-    return min(1.0, 2 * tail / 2**number)  # of whole numbers: a float holds no more than 2**1023
+    return min(1.0, 2 * tail / (1 << number))  # whole numbers: a float holds no more than 2**1023
 
 
 def is_kept(before: Iterable[float], after: Iterable[float]) -> bool:
