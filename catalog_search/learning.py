@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catalog_search.candidates import Candidate, Lexicon, Proposal
 from catalog_search.errors import SourceError
 from catalog_search.judging import HARM, Change, Ranks
+from catalog_search.vocabulary import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -85,8 +86,6 @@ class Units(NamedTuple):
     document: str
     """The right document whose title is nearest."""
     title: str
-    key: str
-    """The singulars of the question's words: a pair is looked up by those of its asked unit."""
     asked: frozenset[str]
     source: frozenset[str]
 
@@ -115,7 +114,7 @@ def learn(
     places = range(len(judged)) if places is None else places
     units = {place: one for place in places if (one := taken_apart(lexicon, judged[place])) is not None}
     tried = _tried(lexicon, units)
-    holding = {asked: _holding(units, lexicon.key(asked)) for asked, _ in tried}
+    holding = _holding(lexicon, judged, units, [candidate for candidate, *_ in tried.values()])
     by_asked: dict[str, list[tuple[Candidate, int, float]]] = defaultdict(list)
     for (asked, _), measured in tried.items():
         by_asked[asked].append(measured)
@@ -155,7 +154,7 @@ def taken_apart(lexicon: Lexicon, judged: Judged) -> Units | None:
         lexicon.pattern(" ".join(unit)) for unit in _stretches(lexicon, title_words, SOURCE_WORDS)
         if all(not _forms(lexicon, [word]) & forms for word in unit)
     }  # fmt: skip
-    return Units(best[1], best[2], lexicon.key(judged.query), frozenset(asked), frozenset(source))
+    return Units(best[1], best[2], frozenset(asked), frozenset(source))
 
 
 def _forms(lexicon: Lexicon, words: Iterable[str]) -> set[str]:
@@ -212,9 +211,22 @@ def likelihood_ratio(both: int, one: int, other: int, total: int) -> float:
     )
 
 
-def _holding(units: Mapping[int, Units], key: str) -> list[int]:
-    """Return the places of the questions in which a pair is looked up."""
-    return [place for place, one in units.items() if f" {key} " in f" {one.key} "]
+def _holding(
+    lexicon: Lexicon, judged: Sequence[Judged], places: Iterable[int], candidates: Sequence[Candidate]
+) -> dict[str, list[int]]:
+    """Return asked unit → places of the questions that look it up."""
+    keys = {one.asked: lexicon.key(one.asked) for one in candidates}
+    found: dict[str, list[int]] = {key: [] for key in keys.values()}
+    catalog = lexicon.catalog
+    # How long a phrase may be that is looked up, a vocabulary decides.
+    catalog.use(catalog.vocabulary([Pair(one.asked, (one.source,), False, 0) for one in candidates]))
+    try:
+        for place in places:
+            for key in catalog.keys(judged[place].query) & found.keys():
+                found[key].append(place)
+    finally:
+        catalog.use(None)
+    return {asked: found[key] for asked, key in keys.items()}
 
 
 def _judged(
