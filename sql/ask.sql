@@ -346,14 +346,13 @@ strictly(raw, plain, terms, strict) AS (
 -- nearest: the six weightiest terms, as [FTS5 query, weight]; the weight of a term is that of its rarest word. For a
 -- term that occurs nowhere stands the weightiest of its words, and for such a word, if it occurs nowhere, the first
 -- that there is of: words of the same singular; those that it begins; those with the longest common start, of four
--- letters and half of both words at least; the one that shares most trigrams. Stop words, and what the vocabulary
--- translates, have no such likeness.
+-- letters and half of both words at least; the one that shares most trigrams. Stop words have no such likeness.
 neared(raw, plain, terms, strict, nearest) AS (
   SELECT raw, plain, terms, strict, iif(strict <> '[]' OR terms = '[]', '[]', (
     WITH RECURSIVE
     -- found: a term or word that occurs, as [FTS5 query, weight].
-    term(n, asked, key, translated, found) AS (
-      SELECT t.key, t.value ->> 'asked', t.value ->> 'key', (t.value -> 'sources') <> '[]', iif(
+    term(n, asked, key, found) AS (
+      SELECT t.key, t.value ->> 'asked', t.value ->> 'key', iif(
         EXISTS (
           SELECT 1 FROM documents_fts AS f
           WHERE f.documents_fts MATCH '{title_lc keywords_lc text_lc} : (' || (t.value ->> '$.fts[2]') || ')'),
@@ -371,7 +370,7 @@ neared(raw, plain, terms, strict, nearest) AS (
     ),
     part(n, word, singular, alone, found) AS (
       SELECT n, p.value, '["' || replace(term.key, ' ', '","') || '"]' ->> p.key,
-        translated OR EXISTS (SELECT 1 FROM stopwords AS s WHERE s.word = p.value),
+        EXISTS (SELECT 1 FROM stopwords AS s WHERE s.word = p.value),
         coalesce(found, (SELECT json_array('"' || w.word || '"', w.weight) FROM words AS w WHERE w.word = p.value))
       FROM term LEFT JOIN json_each(iif(found IS NULL, '["' || replace(asked, ' ', '","') || '"]', '[]')) AS p
       LIMIT -1

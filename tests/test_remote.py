@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -542,6 +542,12 @@ def raw_server(talk: Callable[[socket.socket], None]) -> Iterator[str]:
             with connection:
                 connection.recv(1 << 20)
                 talk(connection)
+                # A socket that is closed with unread bytes resets, and the answer may be lost.
+                with suppress(OSError):
+                    connection.settimeout(1)
+                    connection.shutdown(socket.SHUT_WR)
+                    while connection.recv(1 << 20):
+                        pass
 
         thread = threading.Thread(target=serve)
         thread.start()
