@@ -104,13 +104,17 @@ class Lexicon:
 
     def holds(self, text: str) -> int:
         """Return how many documents hold the pattern of a text, COUNTED at most."""
-        *before, last = self.pattern(self.fold(text)).split() or [""]
-        if not last or not self.occurs(last) or not all(word in self.words for word in before):
+        pattern = self.pattern(self.fold(text))
+        if not self._has_words(pattern):
             return 0
-        match = f'"{" ".join([*before, last])}"*'
         sql = "SELECT count(*) FROM (SELECT 1 FROM documents_fts WHERE documents_fts MATCH ? LIMIT ?)"
-        found: int = self._connection.execute(sql, (match, COUNTED)).fetchone()[0]
+        found: int = self._connection.execute(sql, (f'"{pattern}"*', COUNTED)).fetchone()[0]
         return found
+
+    def _has_words(self, pattern: str) -> bool:
+        """Tell whether the words of a pattern are words of the catalogue, of which the last may begin one."""
+        *before, last = pattern.split() or [""]
+        return bool(last) and all(word in self.words for word in before) and self.occurs(last)
 
     def fold(self, text: str) -> str:
         """Return the normal form of text."""
@@ -184,8 +188,7 @@ class Lexicon:
 
     def _may_gain(self, asked: str, source: str) -> bool:
         """Tell whether a source has words of the catalogue, and is neither found by the asked words nor among them."""
-        *before, last = source.split() or [""]
-        if not last or not all(word in self.words for word in before) or not self.occurs(last):
+        if not self._has_words(source):
             return False
         start, blank, end = asked.rpartition(" ")
         singular = self.language.singular

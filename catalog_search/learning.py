@@ -275,7 +275,7 @@ def _without_circles(lexicon: Lexicon, learned: Sequence[Learned]) -> list[Learn
     for key, pattern in lexicon.known:
         leads[key].add(lexicon.key(pattern))
     kept = []
-    for one in sorted(learned, key=_weakness):
+    for one in sorted(learned, key=_strength):
         asked, source = lexicon.key(one.candidate.asked), lexicon.key(one.candidate.source)
         met, waiting = {source}, [source]
         for key in waiting:
@@ -287,7 +287,8 @@ def _without_circles(lexicon: Lexicon, learned: Sequence[Learned]) -> list[Learn
     return kept
 
 
-def _weakness(one: Learned) -> tuple[int, int, int, Candidate]:
+def _strength(one: Learned) -> tuple[int, int, int, Candidate]:
+    """Return what the strongest pair comes first by."""
     return (-one.gained, -one.improved, -one.support, one.candidate)
 
 
@@ -295,7 +296,7 @@ def _without_losses(
     ranks: Ranks, units: Mapping[int, Units], holding: Mapping[str, Sequence[int]], learned: list[Learned]
 ) -> list[Learned]:
     """Take out the weakest pair involved while all together lose a judged answer, or mislead more than they may."""
-    kept = sorted(learned, key=_weakness)
+    kept = sorted(learned, key=_strength)
     before, after = ranks.under((), units), ranks.under([one.candidate for one in kept], units)
     while kept:
         lost = next((place for place in units if before[place].loses(after[place])), None)
@@ -303,7 +304,7 @@ def _without_losses(
             involved = [one for one in kept if lost in holding[one.candidate.asked]] or kept
         else:
             misled = {place for place in units if before[place].is_misled(after[place])}
-            involved = [one for one in kept if _misleads(ranks, holding, kept, one, misled)]
+            involved = [one for one in kept if _misleads(ranks, holding, kept, one, after, misled)]
         if not involved:
             break
         weakest = involved[-1]
@@ -313,15 +314,15 @@ def _without_losses(
 
 
 def _misleads(
-    ranks: Ranks, holding: Mapping[str, Sequence[int]], kept: Sequence[Learned], one: Learned, misled: set[int]
-) -> bool:
+    ranks: Ranks, holding: Mapping[str, Sequence[int]], kept: Sequence[Learned], one: Learned,
+    after: Mapping[int, Found], misled: set[int],
+) -> bool:  # fmt: skip
     """Tell whether more questions are misled with a pair than those that it makes better, beside the others, allow."""
     places = holding[one.candidate.asked]
     number = len(misled.intersection(places))
     if not number:
         return False
     without = ranks.under([other.candidate for other in kept if other is not one], places)
-    after = ranks.under([other.candidate for other in kept], places)
     return number > HARM * sum(after[place].gain > without[place].gain for place in places)
 
 
